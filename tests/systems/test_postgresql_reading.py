@@ -9,12 +9,12 @@ import threading
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.server import PortTaken
+from bakeoff.systems.ledger import Entry
 from bakeoff.systems.postgresql.control import Control, literal, quoted
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger, stored
 from bakeoff.systems.postgresql.process import explain_failed_start
 from bakeoff.systems.postgresql.system import version_of
 from bakeoff.systems.server.control import Address, Login
-from bakeoff.systems.server.ledger import Said
 
 LOG = "2026-11-22 02:34:07 GMT [1] "
 
@@ -55,20 +55,20 @@ def test_the_version_is_told_from_what_the_program_says(said: str, version: str 
 
 
 @pytest.mark.parametrize(
-    ("number", "said", "ours"),
+    ("number", "entry", "ours"),
     [
         (20, None, False),
-        (20, Said("set", True, 20), True),
-        (21, Said("set", True, 20), False),  # made anew by somebody else
-        (21, Said("set", False, 20), True),  # made by the load that was cut short
-        (20, Said("set", False, 20), False),
-        (19, Said("set", False, 20), False),  # there before the load began
-        (5, Said("set", False, 2**32 - 5), True),  # numbers have begun anew
+        (20, Entry("set", True, 20), True),
+        (21, Entry("set", True, 20), False),  # made anew by somebody else
+        (21, Entry("set", False, 20), True),  # made by the load that was cut short
+        (20, Entry("set", False, 20), False),
+        (19, Entry("set", False, 20), False),  # there before the load began
+        (5, Entry("set", False, 2**32 - 5), True),  # numbers have begun anew
     ],
 )
-def test_a_table_is_known_by_its_number(number: int, said: Said | None, ours: bool) -> None:
+def test_a_table_is_known_by_its_number(number: int, entry: Entry | None, ours: bool) -> None:
     ledger = PostgreSqlLedger(Login(Address("db1", 5432), "bench", ""), "bakeoff", {}, "")
-    assert ledger._judged("t", number, said).ours is ours
+    assert ledger._judged("t", number, entry).ours is ours
 
 
 def test_identifiers_and_texts_cannot_break_out() -> None:

@@ -15,7 +15,7 @@ from ..analysis.registry import METRICS
 from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..systems import SYSTEMS
-from ..systems.driver import drivers
+from ..systems.driver import options_of, workloads_of
 from ..workloads import workloads
 from . import parser
 from .event_schema import EVENTS, EVENTS_FORMAT
@@ -114,7 +114,7 @@ def pages(docs: Path) -> dict[Path, str]:
         found[page] = with_tables(page.read_text(), tables)
     for kind, system in SYSTEMS.items():
         page = reference / "systems" / f"{kind}.md"
-        found[page] = with_tables(page.read_text(), {"driver": options_table(drivers()[system.driver].options)})
+        found[page] = with_tables(page.read_text(), {"driver": options_table(options_of(system.driver))})
     return found
 
 
@@ -202,7 +202,7 @@ def presets_table(presets: dict[str, str]) -> str:
 
 def systems_line(workload: str) -> str:
     """Kinds of systems that a workload runs on: whose driver takes it."""
-    found = [kind for kind, system in SYSTEMS.items() if workload in drivers()[system.driver].workloads]
+    found = [kind for kind, system in SYSTEMS.items() if workload in workloads_of(system.driver)]
     return f"Runs on {', '.join(f'[{kind}](../systems/{kind}.md)' for kind in found)}.\n"
 
 

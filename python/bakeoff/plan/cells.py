@@ -152,7 +152,11 @@ class Builder:
         levels = {factor.path[0]: level for factor, level in self._chosen(combination, "workload")}
         name, load = combination.system, self._whole_load(combination)
         asked = {key: load.get(key) for key in LOAD if key in DriverRequest.model_fields}
-        driver = request(self.kinds[name].driver, self.system_options(combination), **asked)
+        options = self.system_options(combination)
+        if not self.kinds[name].driver:
+            what = f"no workload runs on {self.kinds[name].kind}: no driver of the engine speaks to it"
+            raise self.source.error(what, "systems", name, hint="leave this system out")
+        driver = request(self.kinds[name].driver, options, **asked)
         return Question(combination.workload, name, driver, levels)
 
     def sessions(self, combination: Combination) -> int:

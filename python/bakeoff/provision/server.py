@@ -10,10 +10,8 @@ A system's own server derives from PrivateServer and says what is its product's;
         def write_config(self): ...                     # before every start
         def command(self, options): ...                 # to run, once self.port is known
         def answers(self): ...                          # one real request of ours
-        def explain(self, log, how): ...                # a failed start as one sentence
         def disconnect(self): ...                       # our own connections, because it is about to end
-        def before_snapshot(self): ...                  # what makes the next stop leave settled data
-        ... and where it needs them: secret_files, found_in_log, data_are_whole, data_folders
+        ... and where it needs them: secret_files, explain, found_in_log, before_snapshot, data_are_whole, data_folders
 
     server.start()          init if there are no data, a free port, start, wait until it answers (or has ended)
     server.stop()           the signal, some seconds, then SIGKILL; idempotent
@@ -28,13 +26,14 @@ All is called from one thread, but for `alive`, `pids` and what `control` connec
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -57,6 +56,30 @@ class PortTaken(ServerError):
         super().__init__(
             f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
         )
+
+
+#: How products say that they could not get memory, and that the disk is full (28 is ENOSPC).
+_NO_MEMORY = re.compile(
+    r"Cannot allocate memory|Out of memory|OutOfMemoryError|insufficient memory|Could not reserve enough space"
+    r"|Cannot map innodb_buffer_pool_size|could not (resize|create) shared memory|could not map anonymous"
+)
+_DISK_FULL = re.compile(r"No space left on device|\b(errno|error|OS error):? 28\b")
+
+
+def failed_start(
+    log: str, how_it_ended: str, *, where: str, port: int, errors: Iterable[str] = (), lower: str = ""
+) -> BakeoffError:
+    """A failed start as one sentence, where the product's log says nothing else that is known. errors: lines of the log
+    that are some. lower: the settings of its memory."""
+    if "Address already in use" in log:
+        return PortTaken(port, where)
+    if _NO_MEMORY.search(log):
+        what = "the server could not get the memory it was told to use"
+        return ServerError(what, where=where, hint=lower and f"lower {lower}")
+    if _DISK_FULL.search(log):
+        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
+    said = "; ".join([*dict.fromkeys(errors)][:3]) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
+    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
 
 
 @dataclass
@@ -149,8 +172,9 @@ class PrivateServer(ABC):
     def answers(self) -> bool:
         """Whether it does what it is there for: one real request. Never raises; asked every few milliseconds."""
 
-    @abstractmethod
-    def explain(self, log: str, how_it_ended: str) -> BakeoffError: ...
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError:
+        """A failed start as one sentence."""
+        return failed_start(log, how_it_ended, where=self.where, port=self.port)
 
     def secret_files(self) -> dict[str, str]:
         """Files (name in the folder, text) that are there only until it has started: accounts and passwords."""
@@ -164,8 +188,7 @@ class PrivateServer(ABC):
         """Whether nothing of a stopped server's data lies elsewhere, where no copy would have it."""
         return self.has_data(self.data)
 
-    @abstractmethod
-    def before_snapshot(self) -> None:
+    def before_snapshot(self) -> None:  # noqa: B027  # nothing, where a clean stop does
         """What makes the next stop leave whole and settled data behind."""
 
     @abstractmethod

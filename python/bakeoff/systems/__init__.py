@@ -9,6 +9,7 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
 from bakeoff.systems.postgresql.system import PostgreSql
+from bakeoff.systems.redis import Redis
 from bakeoff.systems.sqlite import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
@@ -17,6 +18,7 @@ SYSTEMS: dict[str, type[System]] = {
     "galera": Galera,
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
+    "redis": Redis,
     "sqlite": Sqlite,
     "null": Null,
 }

@@ -158,7 +158,7 @@ class System(ABC):
     """One system of a plan at one set of levels (settings, durability). The order of calls is in the module text."""
 
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
-    driver: ClassVar[str]  # kind of the engine's driver that speaks to it
+    driver: ClassVar[str]  # kind of the engine's driver that speaks to it; "": none does, so no workload runs on it
     summary: ClassVar[str]  # one line for `bakeoff systems`
     #: Whether a plan may say how it stores tables; else it does so in one way, which is called "plain".
     has_table_formats: ClassVar[bool] = False

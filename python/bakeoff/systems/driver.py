@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bakeoff.errors import EngineError, PlanError
-from bakeoff.model.boundary import DriverRequest, ListedDriver, Refused, ResolvedDriver
+from bakeoff.model.boundary import Described, DriverRequest, ListedDriver, Refused, ResolvedDriver
 
 from ..fleet.engine_program import engine_list, engine_path, resolve
 
@@ -29,10 +29,21 @@ def drivers() -> dict[str, ListedDriver]:
         ) from error
 
 
+def options_of(driver: str) -> list[Described]:
+    """Of a kind that no driver speaks to none."""
+    listed = drivers().get(driver)
+    return listed.options if listed else []
+
+
+def workloads_of(driver: str) -> list[str]:
+    """That it runs."""
+    listed = drivers().get(driver)
+    return listed.workloads if listed else []
+
+
 def option_names(driver: str) -> list[str]:
     """What a plan may say of this driver."""
-    listed = drivers().get(driver)
-    return [option.name for option in listed.options] if listed else []
+    return [option.name for option in options_of(driver)]
 
 
 def request(driver: str, table: Mapping[str, Any], **asked: Any) -> DriverRequest:

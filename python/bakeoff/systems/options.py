@@ -99,12 +99,13 @@ def read_options(
     others: Iterable[str] = (),
 ) -> Read:
     """Checks a system's table (the key `kind` is the plan's and left out): the control plane's own options against
-    `model`, those of the driver by the engine. isolation: that the load will ask for. others: keys that a plan may
-    write beside these. Raises PlanError."""
+    `model`, those of the driver by the engine, if one speaks to it. isolation: that the load will ask for. others: keys
+    that a plan may write beside these. Raises PlanError."""
     of_driver = option_names(driver)
     own = {key: value for key, value in options.items() if key != "kind" and key not in of_driver}
     read = _checked(model, own, where, {*of_driver, *PLAN_KEYS, *others})
-    read._driver = decided(request(driver, options, isolation=isolation), where).options
+    if driver:
+        read._driver = decided(request(driver, options, isolation=isolation), where).options
     return read
 
 

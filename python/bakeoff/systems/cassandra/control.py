@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import ssl
 import struct
 import uuid
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import Login, login_bound, open_socket
+from bakeoff.systems.server.control import Login
 
 _VERSION = 4
 _ERROR, _STARTUP, _READY, _AUTHENTICATE, _QUERY, _RESULT = 0x00, 0x01, 0x02, 0x03, 0x07, 0x08
@@ -252,17 +251,15 @@ class Control(control.Control):
         self.keyspace = keyspace
         self._consistency = consistency
 
-    def _connect(self) -> Connection:
+    def _log_in(self, connected: socket.socket) -> Connection:
         login = self.login
-        connected = open_socket(login.address, self._timeout_s)
+        if login.tls:
+            context = login.tls.context(self._where)
+            connected = context.wrap_socket(connected, server_hostname=login.address.host)
         try:
-            with login_bound(connected, login, self._where):
-                if login.tls:
-                    context = login.tls.context(self._where)
-                    connected = context.wrap_socket(connected, server_hostname=login.address.host)
-                return Connection(connected, login.user, login.password, self._consistency)
+            return Connection(connected, login.user, login.password, self._consistency)
         except BaseException:
-            connected.close()
+            connected.close()  # with TLS it is another than was handed in
             raise
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
@@ -272,16 +269,7 @@ class Control(control.Control):
 def explain(error: Exception, login: Login, where: str, *, logged_in: bool) -> BakeoffError:
     if isinstance(error, SaidError):
         return _said(error, login, where)
-    if isinstance(error, ssl.SSLError):
-        return control.not_encrypted(login, getattr(error, "verify_message", "") or str(error.reason), where)
-    if isinstance(error, NotCql):
-        return control.unreadable(login, error, where, _PRODUCT)
-    if isinstance(error, ConnectionResetError) and not logged_in:
-        return control.hung_up(login, where, _PRODUCT)
-    if isinstance(error, OSError):
-        why = error.strerror or str(error) or type(error).__name__
-        return (control.lost if logged_in else control.not_reached)(login, why, where)
-    return control.unreadable(login, error, where, _PRODUCT)
+    return control.explained(error, login, where, _PRODUCT, logged_in=logged_in)
 
 
 def _said(error: SaidError, login: Login, where: str) -> BakeoffError:

@@ -16,8 +16,9 @@ from contextlib import suppress
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.cassandra.control import QUORUM, Control, quoted
 from bakeoff.systems.cassandra.node import read_copies
+from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.server.control import Connection, Login
-from bakeoff.systems.server.ledger import TABLE, ServerLedger
+from bakeoff.systems.server.ledger import SqlLedger
 
 _CLAIM = "bakeoff_claim"
 _LEASE_S = 30
@@ -60,7 +61,7 @@ class _Lease(Control):
         super().close()
 
 
-class CassandraLedger(ServerLedger):
+class CassandraLedger(SqlLedger):
     place = "keyspace"
     mark = "number"
     columns = "(name text PRIMARY KEY, dataset text, bundle text, state text, number varint)"
@@ -98,13 +99,13 @@ class CassandraLedger(ServerLedger):
         if TABLE not in self._marks():
             self._rows(f"DROP TABLE IF EXISTS {self._quoted(_CLAIM)}")
 
-    def drop_words(self, tables: Sequence[str]) -> str:
-        return "; ".join(f"DROP TABLE {self._quoted(self._stored(name))}" for name in tables)
+    def _drop_statement(self, names: Sequence[str]) -> str:
+        """There is none for several."""
+        return "; ".join(f"DROP TABLE {self._quoted(name)}" for name in names)
 
-    def _drop_at_once(self, statement: str) -> None:
-        """There is no statement for several."""
-        for one in statement.split("; "):
-            self._rows(one)
+    def _remove_tables(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._rows(self._drop_statement([name]))
 
     def _marks(self) -> dict[str, int | None]:
         """Tables and materialized views."""

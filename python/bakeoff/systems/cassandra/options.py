@@ -147,11 +147,6 @@ class CassandraOptions(ServerOptions):
         return self.keyspace
 
     @property
-    def session(self) -> dict[str, str]:
-        """A connection has no variables."""
-        return {}
-
-    @property
     def copies(self) -> int | None:
         """Of every row; None: whatever the keyspace has that is there."""
         if self.replication_factor is None and self.start is not None:

@@ -19,7 +19,7 @@ from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.java import JavaInstallation
 from bakeoff.provision.process import free_port_on
-from bakeoff.provision.server import LOG_KEPT, PortTaken, ServerSpec
+from bakeoff.provision.server import PortTaken, ServerSpec, failed_start
 from bakeoff.systems.cassandra.control import LOCAL_ONE, Control, listens, quoted
 from bakeoff.systems.cassandra.node import COMPACTING, FLUSHING, busy, read_tables
 from bakeoff.systems.server.control import Address, Login
@@ -139,18 +139,12 @@ def explain_failed_start(
         return PlanError(f"the server does not take the setting {found['name']}: {found['why']}", where=place)
     if (found := _REFUSED.search(log)) and any(name in found["why"] for name in settings):
         return PlanError(f"the server does not take its settings: {found['why']}", where=place)
-    if "Address already in use" in log or "is in use by another process" in log:
-        client, between = ports
-        return PortTaken(between if f":{between}" in log else client, where)
-    if re.search(r"Could not reserve enough space|insufficient memory|OutOfMemoryError|Cannot allocate memory", log):
-        return ServerError(
-            "the server could not get the memory it was told to use", where=where, hint="lower `heap`, or `nodes`"
-        )
-    if "No space left on device" in log:
-        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
-    lines = [found["text"].strip() for found in _ERROR_LINE.finditer(log)]
-    said = "; ".join(list(dict.fromkeys(lines))[:3]) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
-    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
+    client, between = ports
+    port = between if f":{between}" in log else client
+    if "is in use by another process" in log:
+        return PortTaken(port, where)
+    lines = (found["text"].strip() for found in _ERROR_LINE.finditer(log))
+    return failed_start(log, how_it_ended, where=where, port=port, errors=lines, lower="`heap`, or `nodes`")
 
 
 #: Our account. The one that Cassandra makes by itself, with a password that everybody knows, is dropped.

@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.model.durability import Survival
-from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import Passwords, ServerSpec
 from bakeoff.systems.base import System
@@ -78,12 +77,6 @@ class CassandraFamily(Family[CassandraOptions]):
 
     def ledger(self, login: Login, options: CassandraOptions, where: str) -> CassandraLedger:
         return CassandraLedger(login, options.keyspace, options.copies, where)
-
-    def trial(self, login: Login, options: CassandraOptions, where: str) -> Control:
-        return Control(login, options.keyspace, where=where)
-
-    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
-        raise NotImplementedError("a connection has no variables")  # its options have no `session`, so none is set
 
     def level(self, control: ServerControl) -> str:
         return of_cassandra(read_settings(control), acknowledging=1).level
@@ -161,20 +154,14 @@ class Cassandra(_Cluster, StartedServer):
     setting_example: ClassVar[str] = "concurrent_writes = 64"
     family = FAMILY
     one_port: ClassVar[bool] = True
-    existing: ClassVar[type[ExistingServer]] = ExistingCassandra
+    installed_from = SOURCES
+    process = CassandraProcess
+    existing: ClassVar[type[ExistingServer] | None] = ExistingCassandra
     _start: CassandraStart
-
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
 
     @classmethod
     def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
         refuse_unknown(names, version, where)
-
-    @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return CassandraProcess
 
     @classmethod
     def configure(cls, name: str, options: dict[str, Any], *, durability: str | None, **further: Any) -> System:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from pymysql.constants import CR, ER
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import Login, login_bound, open_socket
+from bakeoff.systems.server.control import Login
 
 _KEY_BYTES_MAX = 65536
 _ASKED = "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
@@ -93,7 +94,7 @@ _PRODUCT = "MariaDB or MySQL"
 class Control(control.Control):
     """Parameters are %s in a statement."""
 
-    def _connect(self) -> Connection:
+    def _log_in(self, connected: socket.socket) -> Connection:
         login = self.login
         key_file = login.server_key_file
         connection = Connection(
@@ -113,9 +114,7 @@ class Control(control.Control):
             charset="utf8mb4",
             defer_connect=True,
         )
-        connected = open_socket(login.address, self._timeout_s)
-        with login_bound(connected, login, self._where):
-            connection.connect(connected)
+        connection.connect(connected)
         return connection
 
     def _explained(self, error: Exception, *, logged_in: bool) -> ServerError:

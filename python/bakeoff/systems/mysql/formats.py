@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.installation import Installation, version_key
+from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.mysql.node import read_product
 from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.ledger import TABLE
 from bakeoff.systems.server.system import TableFormats
 from bakeoff.systems.table_format import TableFormat
 

@@ -22,7 +22,6 @@ from pydantic import Field
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.boundary import Check
-from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql.family import MARIADB_STORAGE, MySqlFamily, MySqlOptions
@@ -38,7 +37,6 @@ from bakeoff.systems.mysql.replication import MySqlContents
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import StartOptions, normal
-from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import Comparison
 from bakeoff.systems.server.started import StartedServer
 from bakeoff.systems.server.system import Access
@@ -112,15 +110,9 @@ class Galera(StartedServer):
     storage = MARIADB_STORAGE
     in_first_plan: ClassVar[bool] = False
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
-    existing: ClassVar[type[ExistingServer]] = ExistingGalera
-
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
-
-    @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return GaleraProcess
+    installed_from = SOURCES
+    process = GaleraProcess
+    existing: ClassVar[type[ExistingServer] | None] = ExistingGalera
 
     @classmethod
     def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.node import quoted
 from bakeoff.systems.server.control import Connection, Login, Refused
-from bakeoff.systems.server.ledger import ServerLedger
+from bakeoff.systems.server.ledger import SqlLedger
 
 #: The longest that a server keeps an idle connection.
 _IDLE_MAX_S = 31_536_000
@@ -29,7 +29,7 @@ _TOKENS_FROM = 1 << 61
 _COMMENT_CHARS_MAX = 2048
 
 
-class MySqlLedger(ServerLedger):
+class MySqlLedger(SqlLedger):
     place = "schema"
     mark = "at"
     columns = """(
@@ -80,11 +80,10 @@ class MySqlLedger(ServerLedger):
             marks[str(name)] = None if made is None else int(made) + (int(token[1]) if token else 0)
         return marks
 
-    def loaded(self, tables: Sequence[str]) -> None:
-        self._wake()
-        for name in map(self._stored, tables):
+    def _enter_loaded(self, names: Sequence[str]) -> None:
+        for name in names:
             self._mark(name)
-        super().loaded(tables)
+        super()._enter_loaded(names)
 
     def _mark(self, stored: str) -> None:
         comments = self._rows(
@@ -113,6 +112,15 @@ class MySqlLedger(ServerLedger):
     def _is_younger(self, mark: int, before: int) -> bool:
         return before <= mark < _TOKENS_FROM
 
+    def _remove_tables(self, names: Sequence[str]) -> None:
+        """In whatever order: MariaDB refuses a table that another of the same statement needs."""
+        self._refuse_dependents(names)
+        self._rows("SET SESSION foreign_key_checks = 0")
+        try:
+            super()._remove_tables(names)
+        finally:
+            self._rows("SET SESSION foreign_key_checks = 1")
+
     def _refuse_dependents(self, stored: Sequence[str]) -> None:
         """Servers without atomic statements drop what they can."""
         asked = ", ".join(["%s"] * len(stored))
@@ -128,14 +136,6 @@ class MySqlLedger(ServerLedger):
                 where=self._where,
                 hint="drop that one by hand, or name another `schema`",
             )
-
-    def _drop_at_once(self, statement: str) -> None:
-        """In whatever order: MariaDB refuses a table that another of the same statement needs."""
-        self._rows("SET SESSION foreign_key_checks = 0")
-        try:
-            self._rows(statement)
-        finally:
-            self._rows("SET SESSION foreign_key_checks = 1")
 
     def _stored(self, name: str) -> str:
         return name.lower() if self._small_names else name

@@ -262,13 +262,10 @@ class MariaDb(Replicated):
     storage = STORAGE
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
-    existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
+    installed_from = SOURCES
+    existing: ClassVar[type[ExistingServer] | None] = ExistingMariaDb
     replication = MariaDbReplication()
     _start: MariaDbStart
-
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:

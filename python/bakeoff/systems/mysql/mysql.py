@@ -183,11 +183,8 @@ class MySql(StartedServer):
     storage = MYSQL_STORAGE
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
-    existing: ClassVar[type[ExistingServer]] = ExistingMySql
-
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
+    installed_from = SOURCES
+    existing: ClassVar[type[ExistingServer] | None] = ExistingMySql
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:

@@ -22,7 +22,7 @@ from typing import ClassVar
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, file_bytes, write_private
 from bakeoff.provision.installation import Installation
-from bakeoff.provision.server import LOG_KEPT, PortTaken
+from bakeoff.provision.server import PortTaken, failed_start
 from bakeoff.suggestions import meant
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.node import dirty_pages, like, quoted, read_status
@@ -52,16 +52,10 @@ def explain_failed_start(
         )
     if found := _BAD_VALUE.search(log) or _UNKNOWN_SUFFIX.search(log):
         return _bad_value(found, where)
-    if "Address already in use" in log or "already have another server running on port" in log:
+    if "already have another server running on port" in log:
         return PortTaken(port, where)
-    if "No space left on device" in log or re.search(r"\b(errno|error|OS error):? 28\b", log):
-        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
-    if re.search(r"Cannot allocate memory|Out of memory|Cannot map innodb_buffer_pool_size", log):
-        return ServerError(
-            "the server could not get the memory it was told to use", where=where, hint="lower innodb_buffer_pool_size"
-        )
-    said = "; ".join(_errors(log)) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
-    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
+    lower = "innodb_buffer_pool_size"
+    return failed_start(log, how_it_ended, where=where, port=port, errors=_errors(log), lower=lower)
 
 
 #: Values that the server passes over with a warning, and then runs with something else.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import Login, login_bound, open_socket
+from bakeoff.systems.server.control import Login
 
 if TYPE_CHECKING:
     from bakeoff.systems.postgresql.login import Connection
@@ -42,27 +43,21 @@ class Control(control.Control):
         self._database = database
         self._session = dict(session or {})
 
-    def _connect(self) -> Connection:
+    def _log_in(self, connected: socket.socket) -> Connection:
         from bakeoff.systems.postgresql.login import Connection  # pg8000: for those who ask a server
 
         login = self.login
-        connected = open_socket(login.address, self._timeout_s)
-        try:
-            with login_bound(connected, login, self._where):
-                return Connection(
-                    trusted=bool(login.address.socket or login.tls),
-                    sock=connected,
-                    host=login.address.host or None,
-                    user=login.user,
-                    password=login.password,
-                    database=self._database,
-                    ssl_context=login.tls.context(self._where) if login.tls else False,
-                    application_name=self._session.get(_NAME, "bakeoff"),  # pg8000 takes it in no other way
-                    startup_params={name: value for name, value in self._session.items() if name != _NAME},
-                )
-        except BaseException:
-            connected.close()
-            raise
+        return Connection(
+            trusted=bool(login.address.socket or login.tls),
+            sock=connected,
+            host=login.address.host or None,
+            user=login.user,
+            password=login.password,
+            database=self._database,
+            ssl_context=login.tls.context(self._where) if login.tls else False,
+            application_name=self._session.get(_NAME, "bakeoff"),  # pg8000 takes it in no other way
+            startup_params={name: value for name, value in self._session.items() if name != _NAME},
+        )
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
         return explain(error, self.login, self._where, logged_in=logged_in)

@@ -14,13 +14,13 @@ from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
 from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase, quoted
 from bakeoff.systems.server.control import Connection, Login
-from bakeoff.systems.server.ledger import ServerLedger
+from bakeoff.systems.server.ledger import SqlLedger
 
 #: Numbers are 32 bits wide and begin anew when they are used up.
 _HALF_OF_ALL_NUMBERS = 1 << 31
 
 
-class PostgreSqlLedger(ServerLedger):
+class PostgreSqlLedger(SqlLedger):
     place = "database"
     mark = "number"
     columns = """(

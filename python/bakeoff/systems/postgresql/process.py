@@ -20,7 +20,7 @@ from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import end_process, start_ticks
-from bakeoff.provision.server import LOG_KEPT, PortTaken
+from bakeoff.provision.server import failed_start
 from bakeoff.suggestions import meant
 from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, literal, quoted
 from bakeoff.systems.server.control import Address, Login
@@ -51,17 +51,8 @@ def explain_failed_start(
             what = f"the server does not take {found['number']!r} as {found['ranged']!r}"
             return PlanError(what, where=settings, hint=f"it may be {found['range'].strip('()')}")
         return PlanError(f"the setting {found['typed']!r} requires {found['what']}", where=settings)
-    if "Address already in use" in log:
-        return PortTaken(port, where)
-    if "No space left on device" in log and "shared memory" not in log:
-        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
-    if re.search(r"Cannot allocate memory|could not (resize|create) shared memory|could not map anonymous", log):
-        return ServerError(
-            "the server could not get the memory it was told to use", where=where, hint="lower shared_buffers"
-        )
-    lines = [found["text"].strip() for found in _ERROR_LINE.finditer(log)]
-    said = "; ".join(list(dict.fromkeys(lines))[:3]) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
-    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
+    lines = (found["text"].strip() for found in _ERROR_LINE.finditer(log))
+    return failed_start(log, how_it_ended, where=where, port=port, errors=lines, lower="shared_buffers")
 
 
 _SUPERUSER = "postgres"

@@ -30,7 +30,7 @@ from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Installation, Named, Size, Source, Sources
+from bakeoff.provision.installation import Named, Size, Source, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
@@ -234,17 +234,11 @@ class PostgreSql(Replicated):
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
-    existing: ClassVar[type[ExistingServer]] = ExistingPostgreSql
+    installed_from = SOURCES
+    process = PostgreSqlProcess
+    existing: ClassVar[type[ExistingServer] | None] = ExistingPostgreSql
     replication = PostgreSqlReplication()
     _start: PostgreSqlStart
-
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
-
-    @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return PostgreSqlProcess
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
         if not self._start.replicas:

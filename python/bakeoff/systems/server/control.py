@@ -153,8 +153,17 @@ class Control(ABC):
         self._connection: Connection | None = None
 
     @abstractmethod
+    def _log_in(self, connected: socket.socket) -> Connection: ...
+
     def _connect(self) -> Connection:
-        """Logged in."""
+        """Connected by us, because client libraries leak their own where nobody listens (PyMySQL 1.1, pg8000 1.31)."""
+        connected = _open_socket(self.login.address, self._timeout_s)
+        try:
+            with _login_bound(connected, self.login, self._where):
+                return self._log_in(connected)
+        except BaseException:
+            connected.close()
+            raise
 
     @abstractmethod
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
@@ -200,7 +209,7 @@ class Control(ABC):
 
 
 @contextmanager
-def login_bound(connected: socket.socket, login: Login, where: str) -> Iterator[None]:
+def _login_bound(connected: socket.socket, login: Login, where: str) -> Iterator[None]:
     """Ends a login that takes longer than `LOGIN_MAX_S`. Client libraries bound each read alone, so a proxy that sends
     a byte now and then is waited for without end."""
     line = connected.dup()  # TLS takes the socket itself over
@@ -226,8 +235,7 @@ def login_bound(connected: socket.socket, login: Login, where: str) -> Iterator[
         line.close()
 
 
-def open_socket(address: Address, timeout_s: float) -> socket.socket:
-    """Connected by us, because client libraries leak their own where nobody listens (PyMySQL 1.1, pg8000 1.31)."""
+def _open_socket(address: Address, timeout_s: float) -> socket.socket:
     if not address.socket:
         connected = socket.create_connection((address.host, address.port), timeout_s)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -304,6 +312,18 @@ def other_error(login: Login, said: str, code: object, where: str) -> ServerErro
     return Refused(
         f"{login.user}@{login.address} answered with an error: {said}" + (f" ({code})" if code else ""), where=where
     )
+
+
+def explained(error: Exception, login: Login, where: str, product: str, *, logged_in: bool) -> ServerError:
+    """What is no answer of the server's."""
+    if isinstance(error, ssl.SSLError):
+        return not_encrypted(login, getattr(error, "verify_message", "") or str(error.reason), where)
+    if isinstance(error, ConnectionResetError) and not logged_in:
+        return hung_up(login, where, product)
+    if isinstance(error, OSError):
+        why = error.strerror or str(error) or type(error).__name__
+        return (lost if logged_in else not_reached)(login, why, where)
+    return unreadable(login, error, where, product)
 
 
 def _no_server(product: str) -> str:

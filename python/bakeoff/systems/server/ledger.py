@@ -1,7 +1,4 @@
-"""Which tables of an existing server are ours: written down beside them, in the table `bakeoff_tables`.
-
-A table is ours if the ledger says so and it is still the one of which it said so, by a mark that no later table of the
-same name has. So a table that a user made under the same name later is the user's.
+"""A ledger in a server that takes SQL, or something like it (CQL).
 
 One bakeoff at a time works where its tables lie. A claim is a connection that holds a lock of the server, which ends
 with the connection: nobody else takes our tables for left behind. A new connection in place of one that was lost takes
@@ -11,16 +8,14 @@ the lock again. All ledgers of this process that work in one place share it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from bakeoff.errors import PlanError
-from bakeoff.systems.base import Found, Ledger
+from bakeoff.systems.ledger import TABLE, Entry, MarkedLedger
 from bakeoff.systems.server.control import Connection, Control
 
-TABLE = "bakeoff_tables"
 #: Dropping a large table takes its time.
 _TIMEOUT_S = 300.0
 _LOOKING_TIMEOUT_S = 5.0
@@ -32,27 +27,18 @@ class _Claim:
     ledgers: int = 0
 
 
-@dataclass(frozen=True)
-class Said:
-    """What a ledger says of a table. mark: of the table once it is loaded; before, one older than it can have."""
+class SqlLedger(MarkedLedger):
+    """A product says how it is reached and locked, what marks its tables have, and how it writes names."""
 
-    dataset: str
-    loaded: bool
-    mark: int
-
-
-class ServerLedger(Ledger):
     columns: ClassVar[str]  # name, dataset, bundle, state ("loading", or "loaded"), mark
     mark: ClassVar[str]  # the last column's name
     #: By kind of server, server, and place in it.
     _claims: ClassVar[dict[tuple[str, ...], _Claim]] = {}
 
     def __init__(self, where: str, *key: str) -> None:
-        self._where = where
+        super().__init__(where)
         self._key = (type(self).__name__, *key)
         self._claimed = False
-
-    # -- what a product says ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
@@ -63,19 +49,11 @@ class ServerLedger(Ledger):
         """Which it holds until it ends. ServerError if another bakeoff has it."""
 
     @abstractmethod
-    def _marks(self) -> dict[str, int | None]:
-        """Of everything in the place that has the name of a table; None: it is none (a view)."""
+    def _marks(self) -> dict[str, int | None]: ...
 
     @abstractmethod
     def _mark_before(self) -> int:
         """That a table which is made from now on is younger than."""
-
-    @abstractmethod
-    def _is_younger(self, mark: int, before: int) -> bool: ...
-
-    @abstractmethod
-    def _stored(self, name: str) -> str:
-        """What the server calls a table of that name."""
 
     @abstractmethod
     def _quoted(self, stored: str) -> str:
@@ -84,13 +62,6 @@ class ServerLedger(Ledger):
     @abstractmethod
     def _parameter(self, number: int) -> str:
         """The one of that number, from 1, in a statement."""
-
-    def _refuse_dependents(self, stored: Sequence[str]) -> None:
-        """Where the server would drop some of these tables before it finds that another cannot be. Raises PlanError."""
-
-    def _drop_at_once(self, statement: str) -> None:
-        """Drops tables of which no other needs one."""
-        self._rows(statement)
 
     # -- the claim --------------------------------------------------------------------------------------------------
 
@@ -129,33 +100,18 @@ class ServerLedger(Ledger):
         return self._connection.rows(sql, *parameters)
 
     def _wake(self) -> None:
-        """A connection that was lost while nobody asked is replaced."""
         if not self._connection.answers():
             self._rows(self._connection.probe)
 
     # -- the tables -------------------------------------------------------------------------------------------------
 
-    def there(self, tables: Sequence[str]) -> list[Found]:
-        self._wake()
-        marks = self._marks()
-        said: dict[str, Said] = {}
-        if TABLE in marks:
-            rows = self._rows(f"SELECT name, dataset, state, {self.mark} FROM {self._quoted(TABLE)}")
-            said = {str(name): Said(str(data), str(state) == "loaded", int(mark)) for name, data, state, mark in rows}
-        there = [(name, self._stored(name)) for name in tables if self._stored(name) in marks]
-        return [self._judged(name, marks[stored], said.get(stored)) for name, stored in there]
+    def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
+        if TABLE not in names:
+            return {}
+        rows = self._rows(f"SELECT name, dataset, state, {self.mark} FROM {self._quoted(TABLE)}")
+        return {str(name): Entry(str(data), str(state) == "loaded", int(mark)) for name, data, state, mark in rows}
 
-    def _judged(self, name: str, mark: int | None, said: Said | None) -> Found:
-        """Whether what has that mark is the table of which the ledger says that."""
-        if mark is None or said is None:
-            return Found(name, ours=False)
-        if not (mark == said.mark if said.loaded else self._is_younger(mark, said.mark)):
-            return Found(name, ours=False)
-        return Found(name, ours=True, whole=said.loaded, dataset=said.dataset)
-
-    def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
-        self._wake()
-        self._drop(tables, all_there=all_there)
+    def _enter(self, names: Sequence[str], dataset: str, bundle: str) -> None:
         self._rows(f"CREATE TABLE IF NOT EXISTS {self._quoted(TABLE)} {self.columns}")
         before = self._mark_before()
         one, two, three = (self._parameter(number) for number in (1, 2, 3))
@@ -163,46 +119,35 @@ class ServerLedger(Ledger):
             f"INSERT INTO {self._quoted(TABLE)} (name, dataset, bundle, state, {self.mark})"
             f" VALUES ({one}, {two}, {three}, 'loading', {before})"
         )
-        for name in tables:
+        for name in names:
             self._forget(name)
-            self._rows(insert, self._stored(name), dataset[:255], bundle[:255])
+            self._rows(insert, name, dataset[:255], bundle[:255])
 
-    def loaded(self, tables: Sequence[str]) -> None:
-        self._wake()
+    def _enter_loaded(self, names: Sequence[str]) -> None:
         marks = self._marks()
-        for name in map(self._stored, tables):
+        for name in names:
             self._rows(
                 f"UPDATE {self._quoted(TABLE)} SET state = 'loaded', {self.mark} = {marks.get(name) or 0}"
                 f" WHERE name = {self._parameter(1)}",
                 name,
             )
 
-    def drop(self, tables: Sequence[str]) -> None:
-        self._drop(tables, all_there=False)
+    def _remove_entries(self, names: Sequence[str]) -> None:
         if TABLE in self._marks():
-            for name in tables:
+            for name in names:
                 self._forget(name)
             if not self._rows(f"SELECT name FROM {self._quoted(TABLE)} LIMIT 1"):
                 self._rows(f"DROP TABLE {self._quoted(TABLE)}")
 
-    def drop_words(self, tables: Sequence[str]) -> str:
-        return f"DROP TABLE {', '.join(self._quoted(self._stored(name)) for name in tables)}"
-
-    def _drop(self, tables: Sequence[str], *, all_there: bool) -> None:
-        """In one statement, so that all go or none. all_there: not only those that are ours."""
-        going = [found.name for found in self.there(tables) if found.ours or all_there]
-        if not going:
-            return
-        marks = self._marks()
-        for name in going:
-            if marks[self._stored(name)] is None:
-                raise PlanError(
-                    f"`{name}` is there and is no table: bakeoff does not drop it",
-                    where=self._where,
-                    hint="drop it by hand, or keep the tables of the plan apart from it",
-                )
-        self._refuse_dependents([self._stored(name) for name in going])
-        self._drop_at_once(self.drop_words(going))
-
     def _forget(self, name: str) -> None:
-        self._rows(f"DELETE FROM {self._quoted(TABLE)} WHERE name = {self._parameter(1)}", self._stored(name))
+        self._rows(f"DELETE FROM {self._quoted(TABLE)} WHERE name = {self._parameter(1)}", name)
+
+    def _remove_tables(self, names: Sequence[str]) -> None:
+        """In one statement, so that all go or none."""
+        self._rows(self._drop_statement(names))
+
+    def _drop_statement(self, names: Sequence[str]) -> str:
+        return f"DROP TABLE {', '.join(map(self._quoted, names))}"
+
+    def drop_words(self, tables: Sequence[str]) -> str:
+        return self._drop_statement([*map(self._stored, tables)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -63,7 +62,7 @@ class ServerOptions(Options):
     @property
     def session(self) -> dict[str, str]:
         """Variables of the load's connections, by the server's own names."""
-        return dict(self.driver[_SESSION])
+        return dict(self.driver.get(_SESSION, {}))
 
     @classmethod
     def start_keys(cls) -> Collection[str]:
@@ -73,9 +72,9 @@ class ServerOptions(Options):
         return keys
 
     @property
-    @abstractmethod
     def tables_in(self) -> str:
-        """The schema or database of the plan's tables."""
+        """The schema or database of the plan's tables; "" where it has none."""
+        return ""
 
     @property
     def asked_tls(self) -> dict[str, Any] | None:

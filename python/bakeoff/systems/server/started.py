@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,7 +29,7 @@ from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.base import System
+from bakeoff.systems.base import Capabilities, System
 from bakeoff.systems.options import read_own
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.existing import ExistingServer
@@ -53,21 +52,30 @@ from ..options import address_of
 class StartedServer(Server):
     """`configure` gives an `existing` where the plan has an address."""
 
-    existing: ClassVar[type[ExistingServer]]
+    #: None: it cannot be given by its address.
+    existing: ClassVar[type[ExistingServer] | None] = None
     private = True
+    #: Where its programs come from.
+    installed_from: ClassVar[Sources]
+    #: What knows how its servers are made and started; a kind of several says it by `process_of`.
+    process: ClassVar[type[DatabaseServer]]
     #: All that a load has written goes to all nodes, and that may take as long as the load.
     catch_up_timeout_s: ClassVar[float] = 1800.0
     #: Its servers have addresses of their own; else each has a port of its own, one after the other.
     one_port: ClassVar[bool] = False
 
     @classmethod
-    @abstractmethod
-    def sources(cls) -> Sources: ...
+    def sources(cls) -> Sources:
+        return cls.installed_from
 
     @classmethod
-    @abstractmethod
+    def capabilities(cls) -> Capabilities:
+        return replace(super().capabilities(), existing=cls.existing is not None)
+
+    @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        """What knows how servers of its version are made and started. Raises PlanError."""
+        """Of its version. Raises PlanError."""
+        return cls.process
 
     @classmethod
     def configure(
@@ -82,6 +90,7 @@ class StartedServer(Server):
         base_dir: Path,
     ) -> System:
         if address_of(options) is not None:
+            assert cls.existing is not None, "capabilities say so"
             levels: dict[str, Any] = {"durability": durability, "isolation": isolation}
             return cls.existing.configure(
                 name, options, **levels, workdir=workdir, timeout_s=timeout_s, base_dir=base_dir

@@ -79,9 +79,9 @@ class ServerNode(Node):
     def read_debt(self) -> dict[str, float]:
         """Raises ServerError."""
 
-    @abstractmethod
     def cipher(self, control: Control) -> str:
         """That a connection has; "" without TLS. Raises ServerError."""
+        return ""
 
     def pids(self) -> list[int]:
         return self.access.pids()
@@ -156,7 +156,7 @@ class Family(ABC, Generic[Read]):
     has MariaDB's and MySQL's) derive from `StartedServer` and `ExistingServer` and name it."""
 
     driver: ClassVar[str]  # kind of the engine's driver
-    default_port: ClassVar[int]
+    default_port: ClassVar[int] = 0  # of a kind that may be given by its address
     #: The settings that each level means.
     durability: ClassVar[Mapping[str, Mapping[str, str]]]
     #: Settings that leave the bytes of a loaded data set as they are.
@@ -178,42 +178,45 @@ class Family(ABC, Generic[Read]):
         return None
 
     @abstractmethod
-    def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Where in a server the tables are, by options that are not checked yet."""
-
-    def key_file(self, options: Read, base_dir: Path) -> Path | None:
-        """PEM, of an existing server: to which the password may be encrypted over plain TCP."""
-        return None
-
-    @abstractmethod
-    def document(self, login: Login, options: Read) -> dict[str, Any]:
-        """What the engine's driver is told beside what all are."""
-
-    @abstractmethod
     def control(self, login: Login, options: Read, where: str, timeout_s: float) -> Control:
         """A connection as the load's are."""
 
     @abstractmethod
     def node(self, name: str, role: str, address: str, access: Access) -> ServerNode: ...
 
-    @abstractmethod
-    def ledger(self, login: Login, options: Read, where: str) -> Ledger: ...
+    def document(self, login: Login, options: Read) -> dict[str, Any]:
+        """What the engine's driver is told beside what all are."""
+        return {}
 
-    @abstractmethod
+    # -- of a kind that may also be given by its address -------------------------------------------------------------
+
+    def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where in a server the tables are, by options that are not checked yet."""
+        return ()
+
+    def key_file(self, options: Read, base_dir: Path) -> Path | None:
+        """PEM: to which the password may be encrypted over plain TCP."""
+        return None
+
+    def ledger(self, login: Login, options: Read, where: str) -> Ledger:
+        raise NotImplementedError
+
     def level(self, control: Control) -> str:
-        """Of durability, that an existing server runs with. Raises ServerError."""
+        """Of durability, that it runs with. Raises ServerError."""
+        raise NotImplementedError
 
-    @abstractmethod
     def size_on_disk_bytes(self, control: Control, options: Read) -> int | None:
-        """Of an existing server."""
+        return None
 
-    @abstractmethod
+    # -- of a kind whose sessions have variables ---------------------------------------------------------------------
+
     def trial(self, login: Login, options: Read, where: str) -> Control:
         """A connection with no variable set, whether what the plan's tables lie in is there or not."""
+        raise NotImplementedError
 
-    @abstractmethod
     def set_variable(self, control: Control, name: str, value: str) -> None:
         """Of this session. Raises Refused."""
+        raise NotImplementedError
 
     def refuse_session(self, login: Login, options: Read, where: str) -> None:
         """What a plan says of the load's sessions and the server does not take; tried before anything is changed, on a
