@@ -32,6 +32,7 @@ class _Lease(Control):
         super().__init__(login, keyspace, where=where, timeout_s=timeout_s, consistency=QUORUM, on_open=self._take)
         self._table = f"{quoted(keyspace)}.{quoted(_CLAIM)}"
         self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
+        self._dropped = False  # the table is gone: a statement about it would lose the connection, and the next make it
         self._closed = threading.Event()
         self._renewing = threading.Thread(target=self._renew, name="claim of a keyspace", daemon=True)
 
@@ -45,19 +46,28 @@ class _Lease(Control):
                 where=self._where,
                 hint="wait for its end (half a minute, if it was killed), or name another `keyspace`",
             )
+        self._dropped = False
         if not self._renewing.is_alive():
             self._renewing.start()
 
     def _renew(self) -> None:
         update = f"UPDATE {self._table} USING TTL {_LEASE_S} SET holder = ? WHERE id = 'claim' IF holder = ?"
         while not self._closed.wait(_RENEWED_EVERY_S):
+            self._try(update, self._holder, self._holder)
+
+    def _try(self, statement: str, *parameters: str) -> None:
+        """The claim ends by itself where it fails."""
+        if not self._dropped:
             with suppress(ServerError):
-                self.rows(update, self._holder, self._holder)
+                self.rows(statement, *parameters)
+
+    def drop_table(self) -> None:
+        self._dropped = True
+        self.rows(f"DROP TABLE IF EXISTS {self._table}")
 
     def close(self) -> None:
         self._closed.set()
-        with suppress(ServerError):  # it ends by itself
-            self.rows(f"DELETE FROM {self._table} WHERE id = 'claim' IF holder = ?", self._holder)
+        self._try(f"DELETE FROM {self._table} WHERE id = 'claim' IF holder = ?", self._holder)
         super().close()
 
 
@@ -96,7 +106,11 @@ class CassandraLedger(SqlLedger):
 
     def drop(self, tables: Sequence[str]) -> None:
         super().drop(tables)
-        if TABLE not in self._marks():
+        if TABLE in self._marks():
+            return
+        if isinstance(self._connection, _Lease):
+            self._connection.drop_table()
+        else:
             self._rows(f"DROP TABLE IF EXISTS {self._quoted(_CLAIM)}")
 
     def _drop_statement(self, names: Sequence[str]) -> str:
