@@ -13,7 +13,7 @@ from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.engine_program import engine_list
 from .model.records import MachineFacts
-from .provision import neighbours
+from .provision import other_processes as neighbours
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 
 LOAD_PER_CORE_MAX = 0.2

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.cli.commands import load
-from bakeoff.provision.owner import OWNER_FILE
+from bakeoff.provision.instance import OWNER_FILE
 from bakeoff.schedule import instance
 
 

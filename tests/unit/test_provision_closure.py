@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision import java
-from bakeoff.provision.closure import Jar, MavenClosure, read_list
 from bakeoff.provision.installation import Size, Sources
 from bakeoff.provision.java import JavaNeed
+from bakeoff.provision.maven import Jar, MavenClosure, read_list
 
 NEED = JavaNeed("Database", (17, 11))
 #: Puts into the folder, as in a repository, a jar for every artifact of the pom that it is given.

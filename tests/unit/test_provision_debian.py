@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision import apt, debian
+from bakeoff.provision.cache import CachedProgram, Progress
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.installation import Offer, Size, Sources, version_fits
-from bakeoff.provision.store import Progress, Stored
 
 MARIADB = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd")
 SOURCES = Sources("mariadb", "MariaDB server", (Debian("mariadb", MARIADB), Debian("mariadb", MARIADB, suite="sid")))
 
 
-def install(version: str | None = None, source: str | None = "debian", say: Progress = lambda _: None) -> Stored:
+def install(version: str | None = None, source: str | None = "debian", say: Progress = lambda _: None) -> CachedProgram:
     return SOURCES.install(version, source, say)
 
 

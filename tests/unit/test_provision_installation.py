@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import ServerError
+from bakeoff.provision.cache import CachedProgram, Progress
 from bakeoff.provision.installation import Installation, NotOffered, Offer, Source, Sources
-from bakeoff.provision.store import Progress, Stored
 
 
-def stored(version: str, source: str) -> Stored:
-    return Stored("db", source, version, version, "2026-11-22", Path("/nowhere"), (), 0)
+def stored(version: str, source: str) -> CachedProgram:
+    return CachedProgram("db", source, version, version, "2026-11-22", Path("/nowhere"), (), 0)
 
 
 class Scripted(Source):
@@ -33,7 +33,7 @@ class Scripted(Source):
     def offers(self) -> list[Offer]:
         return [Offer("something")]
 
-    def fetch(self, version: str | None, say: Progress) -> Stored:
+    def fetch(self, version: str | None, say: Progress) -> CachedProgram:
         self.asked += 1
         if version not in (None, self.has):
             raise NotOffered(f"{self.name} has {self.has}")

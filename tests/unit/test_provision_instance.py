@@ -13,9 +13,9 @@ import pytest
 from bakeoff.cli.commands import doctor
 from bakeoff.errors import ServerError
 from bakeoff.locks import Held
-from bakeoff.provision import instance, owner
-from bakeoff.provision.instance import InstanceFolder, new_instance, of_other_hosts, remove_stale
-from bakeoff.provision.owner import Host, hold
+from bakeoff.provision import instance
+from bakeoff.provision import instance as owner
+from bakeoff.provision.instance import Host, InstanceFolder, hold, new_instance, of_other_hosts, remove_stale
 from bakeoff.provision.process import start_ticks
 
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from bakeoff.provision import neighbours, os_metrics
+from bakeoff.provision import os_metrics
+from bakeoff.provision import other_processes as neighbours
 from bakeoff.provision.os_metrics import Process, cores_busy_s, family, parse_process, process_table, throttled_s
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -15,14 +15,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import ServerError
-from bakeoff.provision.process import (
-    ServerProcess,
-    end_process,
-    free_port,
-    port_is_free,
-    server_account,
-    start_ticks,
-)
+from bakeoff.provision.process import ServerProcess, end_process, free_port, port_is_free, server_account, start_ticks
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 #: For what is bound to happen: only ends a test that has failed.

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bakeoff.provision import neighbours, os_metrics
+from bakeoff.provision import os_metrics
+from bakeoff.provision import other_processes as neighbours
 from bakeoff.provision.os_metrics import Process, Sample
 from bakeoff.schedule import sampler as sampler_module
 from bakeoff.schedule.nodes import Look

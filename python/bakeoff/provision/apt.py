@@ -20,8 +20,7 @@ from pathlib import Path
 from bakeoff.analysis.wording import bytes_words
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import NotOffered
-
-from ..terminal import said_if_slow
+from bakeoff.terminal import said_if_slow
 
 _CONFIG = """\
 #clear APT::Update::Pre-Invoke;

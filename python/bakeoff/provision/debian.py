@@ -16,19 +16,29 @@ from pathlib import Path
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.apt import Candidate, PrivateApt, missing
-from bakeoff.provision.cache import make_passable
+from bakeoff.provision.cache import (
+    CachedProgram,
+    Content,
+    Part,
+    Progress,
+    cache_program,
+    cached_programs,
+    folder_of,
+    make_passable,
+    sha256_of,
+)
 from bakeoff.provision.installation import (
     Installation,
     NotOffered,
     Offer,
     Size,
     Source,
+    distribution,
     newest_first,
+    os_release,
     version_fits,
     version_key,
 )
-from bakeoff.provision.on_path import distribution, os_release
-from bakeoff.provision.store import Content, Part, Progress, Stored, folder_of, sha256_of, store, stored
 
 #: Not unpacked from the machine's own sources: see the module's text.
 _SYSTEMS_OWN = {"libc6", "libc-bin"}
@@ -76,10 +86,10 @@ class Debian(Source):
         self._size = size
 
     def here(self) -> list[Installation]:
-        return [self._installation(one) for one in newest_first(self.stored())]
+        return [self._installation(one) for one in newest_first(self.cached())]
 
-    def stored(self) -> list[Stored]:
-        return [one for one in stored(self._product, self.name) if (one.root / self._set.program).exists()]
+    def cached(self) -> list[CachedProgram]:
+        return [one for one in cached_programs(self._product, self.name) if (one.root / self._set.program).exists()]
 
     def lacks(self) -> str | None:
         return missing()
@@ -95,23 +105,23 @@ class Debian(Source):
             words = "what its packages have" if self._suite else "what this machine's apt sources have"
         return [Offer(words, self._size)]
 
-    def fetch(self, version: str | None, say: Progress) -> Stored:
+    def fetch(self, version: str | None, say: Progress) -> CachedProgram:
         major = self._set.major
         if version is not None and major and version_key(version)[0] != int(major):
             raise NotOffered(f"Debian {self._suite} has {self._product} {major}, not {version}")
 
-        def present() -> Stored | None:
-            fitting = [one for one in self.stored() if version is None or version_fits(one.version, version)]
+        def present() -> CachedProgram | None:
+            fitting = [one for one in self.cached() if version is None or version_fits(one.version, version)]
             return next(iter(newest_first(fitting)), None)
 
         def fetched(scratch: Path, root: Path) -> Content:
             return self._fetch(version, scratch, root, say)
 
-        done = store(self._product, self.name, present, fetched, self._set.program)
+        done = cache_program(self._product, self.name, present, fetched, self._set.program)
         say(f"{self._product} {done.version}: in {done.folder}")
         return done
 
-    def _installation(self, one: Stored) -> Installation:
+    def _installation(self, one: CachedProgram) -> Installation:
         environment = {name: value.format(root=one.root) for name, value in self._set.environment.items()}
         if self._suite is None:
             environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders(one.root, self._set)))

@@ -4,7 +4,7 @@ A system names its sources in order of preference, and everything else follows f
 `version` finds, what `bakeoff systems install` fetches, what `bakeoff systems` and `doctor` tell.
 
     SOURCES = Sources("mariadb", "MariaDB server", (
-        OnPath("mariadbd", version_of),                     # on_path.py: what this machine has by itself
+        OnPath("mariadbd", version_of),                     # what this machine has by itself
         Debian("mariadb", PACKAGES),                        # debian.py: this machine's own apt sources
         Debian("mariadb", PACKAGES, suite="trixie"),        # any other suite, on its own C library
         Maven("mysql", {"5.5.9": Artifact(...)}, unpack),   # maven.py: jars with known checksums
@@ -18,23 +18,25 @@ exception: debian.py puts a word in its place that starts it with its own. What 
 (container.py): there `run` and `start` go through podman or docker, and `installation_for` finds either.
 
 To write another source: a class with `here`, and `fetch` with `lacks` and `versions` if it can obtain anything; keep
-what is fetched with store.py, which checks, locks and renames.
+what is fetched in cache.py, which checks, locks and renames.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
+from bakeoff.provision.cache import CachedProgram, Progress, discard
 from bakeoff.provision.process import ServerProcess, run_as_account
-from bakeoff.provision.store import Progress, Stored, discard
-
-from ..suggestions import one_of
+from bakeoff.suggestions import one_of
 
 #: What a server gets of our environment: little, and nothing of our secrets.
 _KEPT = ("PATH", "TZ", "LD_PRELOAD")
@@ -110,7 +112,7 @@ class Source(ABC):
     def here(self) -> Sequence[Installation]:
         """Those that can be used now, preferred first."""
 
-    def stored(self) -> list[Stored]:
+    def cached(self) -> list[CachedProgram]:
         """What it has put into the cache."""
         return []
 
@@ -130,7 +132,7 @@ class Source(ABC):
         """The same in words."""
         return ", ".join(one.version for one in self.offers())
 
-    def fetch(self, version: str | None, say: Progress) -> Stored:
+    def fetch(self, version: str | None, say: Progress) -> CachedProgram:
         """Fetches that version (None: the newest) unless it is here. Raises NotOffered, ServerError."""
         raise NotOffered(f"{self.name} {self.lacks()}")
 
@@ -230,7 +232,7 @@ class Sources:
         known = ", ".join(source.name for source in self.fetching())
         raise PlanError(f"{self.kind} does not come from {name!r}", hint=f"known: {known}" if known else "")
 
-    def install(self, version: str | None, source: str | None, say: Progress) -> Stored:
+    def install(self, version: str | None, source: str | None, say: Progress) -> CachedProgram:
         """From the source named, else from the first that has it; those that are known to are asked first."""
         asked = [self.source(source)] if source else sorted(self.fetching(), key=lambda one: not _has(one, version))
         refusals: list[ServerError] = []
@@ -250,15 +252,15 @@ class Sources:
             f"{wanted} cannot be fetched: {said}", hint="or install it yourself, so that it is on the PATH"
         )
 
-    def remove(self, version: str | None) -> list[Stored]:
+    def remove(self, version: str | None) -> list[CachedProgram]:
         """Removes from the cache what fits `version`, or all of it; returns what was removed."""
-        found = [one for source in self.all for one in source.stored()]
+        found = [one for source in self.all for one in source.cached()]
         gone = [one for one in found if version is None or version_fits(one.version, version)]
         discard(gone)
         return gone
 
 
-def newest_first(found: Iterable[Stored]) -> list[Stored]:
+def newest_first(found: Iterable[CachedProgram]) -> list[CachedProgram]:
     return sorted(found, key=lambda one: (version_key(one.version), one.date), reverse=True)
 
 
@@ -280,3 +282,60 @@ def _has(source: Source, version: str | None) -> bool:
 
 def _words(argv: Sequence[str | Path]) -> list[str]:
     return [str(word) for word in argv]
+
+
+#: Who built a program that no package has.
+OWN = "this machine's own"
+_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/libexec")
+
+
+class OnPath(Source):
+    """program: its name. version_of: from what `program --version` prints; None: it is another product's.
+    places: folders to look in beside the usual ones; patterns may stand in them ("/usr/lib/postgresql/*/bin")."""
+
+    name = "path"
+
+    def __init__(
+        self, program: str, version_of: Callable[[str], str | None], places: Sequence[str] = (), *, flags: str = ""
+    ) -> None:
+        self._program = program
+        self._version_of = version_of
+        self._places = (*_PLACES, *places)
+        self._flags = (*flags.split(), "--version")
+
+    def here(self) -> list[Installation]:
+        folders = [str(folder) for place in self._places for folder in sorted(Path("/").glob(place.lstrip("/")))]
+        paths = [shutil.which(self._program), *(f"{folder}/{self._program}" for folder in folders)]
+        unique = dict.fromkeys(Path(path).resolve() for path in paths if path and os.access(path, os.X_OK))
+        return [
+            Installation(version, self.name, f"this machine's own {path}", path, packager=_packager(path))
+            for path in unique
+            if (version := self._version_of(said_by((str(path), *self._flags))))
+        ]
+
+
+def os_release() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def distribution() -> str:
+    """Who packaged this machine's own packages: "Debian"."""
+    return os_release().get("ID", "this machine's distribution").capitalize()
+
+
+def _packager(path: Path) -> str:
+    """Its distribution's, if a package has the file; else nobody knows whose."""
+    return distribution() if said_by(("dpkg", "-S", str(path))) else OWN
+
+
+@cache
+def said_by(argv: tuple[str, ...]) -> str:
+    """What a program prints; empty if it does not run."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout

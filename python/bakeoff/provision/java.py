@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.errors import ServerError
-from bakeoff.provision.installation import Installation
-from bakeoff.provision.on_path import said_by
+from bakeoff.provision.installation import Installation, said_by
 
 _PLACES = ("/usr/lib/jvm/*/bin/java", "/opt/*/bin/java")
 

@@ -24,7 +24,7 @@ from ..analysis.wording import seconds_words
 from ..errors import ServerError
 from ..locks import Holder, open_plain, read_holder, try_lock, write_holder
 from ..plan.resolved import ResolvedPlan
-from ..provision.neighbours import Heard, listen
+from ..provision.other_processes import Heard, listen
 from ..systems import SYSTEMS
 from ..systems.base import System
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from ..model.records import MachineSide, NodeSilence
-from ..provision import neighbours
+from ..provision import other_processes as neighbours
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
 from .nodes import Look, NodeWatch, Processes

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bakeoff.errors import EngineError, PlanError
+from bakeoff.fleet.engine_program import engine_list, engine_path, resolve
 from bakeoff.model.boundary import Described, DriverRequest, ListedDriver, Refused, ResolvedDriver
-
-from ..fleet.engine_program import engine_list, engine_path, resolve
 
 _LISTED = TypeAdapter(list[ListedDriver])
 

@@ -11,9 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, Valida
 
 from bakeoff import input_files
 from bakeoff.errors import PlanError
+from bakeoff.suggestions import is_close, meant, nearest, sentence
 from bakeoff.systems.driver import decided, option_names, request
-
-from ..suggestions import is_close, meant, nearest, sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
 PLAN_KEYS = {"kind", "durability", "isolation", "data", "reset", "optional"}

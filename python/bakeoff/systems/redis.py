@@ -17,8 +17,7 @@ from bakeoff.errors import BakeoffError, PlanError
 from bakeoff.model.durability import NOTHING, Survival
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.files import write_private
-from bakeoff.provision.installation import Named, Size, Sources
-from bakeoff.provision.on_path import OnPath
+from bakeoff.provision.installation import Named, OnPath, Size, Sources
 from bakeoff.provision.server import failed_start
 from bakeoff.systems.base import Facts
 from bakeoff.systems.server import control

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.errors import PlanError
-
-from ..model.levels import TABLE_FORMAT
-from ..suggestions import one_of
+from bakeoff.model.levels import TABLE_FORMAT
+from bakeoff.suggestions import one_of
 
 PLAIN = "plain"
 ALGORITHMS = ("zlib", "lz4", "lzo", "lzma", "bzip2", "snappy")

@@ -18,38 +18,16 @@ from bakeoff.systems.server import control as server
 from bakeoff.systems.server.system import Access, ServerNode, Status
 
 #: Settings that decide comparisons. An existing cluster's others may hold secrets, and are not copied.
-DECISIVE = (
-    "auto_snapshot",
-    "batch_size_fail_threshold",
-    "column_index_size",
-    "commitlog_compression.class_name",
-    "commitlog_segment_size",
-    "commitlog_sync",
-    "commitlog_sync_group_window",
-    "commitlog_sync_period",
-    "compaction_throughput",
-    "concurrent_compactors",
-    "concurrent_reads",
-    "concurrent_writes",
-    "default_compaction.class_name",
-    "disk_access_mode",
-    "file_cache_size",
-    "hinted_handoff_enabled",
-    "key_cache_size",
-    "memtable_allocation_type",
-    "memtable_flush_writers",
-    "memtable_heap_space",
-    "memtable_offheap_space",
-    "native_transport_max_threads",
-    "num_tokens",
-    "paxos_variant",
-    "read_request_timeout",
-    "row_cache_size",
-    "sstable.selected_format",
-    "storage_compatibility_mode",
-    "trickle_fsync",
-    "write_request_timeout",
-)
+_DECISIVE_NAMES = """
+    auto_snapshot batch_size_fail_threshold column_index_size commitlog_compression.class_name
+    commitlog_segment_size commitlog_sync commitlog_sync_group_window commitlog_sync_period compaction_throughput
+    concurrent_compactors concurrent_reads concurrent_writes default_compaction.class_name disk_access_mode
+    file_cache_size hinted_handoff_enabled key_cache_size memtable_allocation_type memtable_flush_writers
+    memtable_heap_space memtable_offheap_space native_transport_max_threads num_tokens paxos_variant
+    read_request_timeout row_cache_size sstable.selected_format storage_compatibility_mode trickle_fsync
+    write_request_timeout
+"""
+DECISIVE = frozenset(_DECISIVE_NAMES.split())
 #: What is there to be waited for, by pool of threads.
 FLUSHING = ("MemtableFlushWriter", "MemtablePostFlush")
 COMPACTING = ("CompactionExecutor",)

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from bakeoff.errors import PlanError
-from bakeoff.provision.closure import MavenClosure
-from bakeoff.provision.installation import Source, Sources
+from bakeoff.provision.installation import OWN, Source, Sources
 from bakeoff.provision.java import JavaInstallation, JavaNeed
-from bakeoff.provision.on_path import OWN
+from bakeoff.provision.maven import MavenClosure
 from bakeoff.suggestions import meant
 from bakeoff.systems.server.options import ServerOptions, StartOptions
 from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize

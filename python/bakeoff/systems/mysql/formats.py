@@ -11,14 +11,13 @@ from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from bakeoff.errors import PlanError
+from bakeoff.model.levels import TABLE_FORMAT
 from bakeoff.provision.installation import Installation, version_key
 from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.mysql.node import read_product
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.system import TableFormats
 from bakeoff.systems.table_format import TableFormat
-
-from ...model.levels import TABLE_FORMAT
 
 _PLUGINS = ("lib/mysql/plugin", "lib/plugin")
 _NOT_PLAIN = re.compile(

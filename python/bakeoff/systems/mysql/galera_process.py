@@ -17,9 +17,8 @@ from typing import ClassVar, Literal
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Installation, Size, Sources
+from bakeoff.provision.installation import Installation, OnPath, Size, Sources
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.on_path import OnPath
 from bakeoff.provision.process import free_port, groups_of, port_is_free
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Facts

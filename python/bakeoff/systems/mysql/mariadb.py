@@ -29,10 +29,9 @@ from typing import ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import make_passable
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Installation, Named, Size, Source, Sources, version_key
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Source, Sources, version_key
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
-from bakeoff.provision.on_path import OnPath
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql.family import MARIADB_FAMILY as FAMILY
 from bakeoff.systems.mysql.family import MARIADB_STORAGE as STORAGE

@@ -22,9 +22,8 @@ from typing import ClassVar
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.files import write_private
-from bakeoff.provision.installation import Installation, Named, Size, Sources, version_key
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources, version_key
 from bakeoff.provision.maven import Artifact, Maven
-from bakeoff.provision.on_path import OnPath
 from bakeoff.systems.mysql.family import FAMILY, MYSQL_STORAGE
 from bakeoff.systems.mysql.process import MySqlProcess
 from bakeoff.systems.server.existing import ExistingServer

@@ -19,38 +19,15 @@ from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.system import TRANSACTIONS, ServerNode, Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
-DECISIVE = (
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-    "log_bin",
-    "innodb_doublewrite",
-    "innodb_buffer_pool_size",
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-    "innodb_flush_method",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_page_size",
-    "innodb_file_per_table",
-    "innodb_compression_algorithm",
-    "innodb_use_native_aio",
-    "innodb_adaptive_hash_index",
-    "innodb_snapshot_isolation",
-    "rocksdb_block_cache_size",
-    "rocksdb_flush_log_at_trx_commit",
-    "transaction_isolation",
-    "tx_isolation",
-    "autocommit",
-    "max_connections",
-    "thread_handling",
-    "query_cache_type",
-    "performance_schema",
-    "character_set_server",
-    "collation_server",
-    "sql_mode",
-    "have_ssl",
-    "require_secure_transport",
-)
+_DECISIVE_NAMES = """
+    innodb_flush_log_at_trx_commit sync_binlog log_bin innodb_doublewrite innodb_buffer_pool_size
+    innodb_log_file_size innodb_redo_log_capacity innodb_flush_method innodb_io_capacity innodb_io_capacity_max
+    innodb_page_size innodb_file_per_table innodb_compression_algorithm innodb_use_native_aio
+    innodb_adaptive_hash_index innodb_snapshot_isolation rocksdb_block_cache_size rocksdb_flush_log_at_trx_commit
+    transaction_isolation tx_isolation autocommit max_connections thread_handling query_cache_type
+    performance_schema character_set_server collation_server sql_mode have_ssl require_secure_transport
+"""
+DECISIVE = frozenset(_DECISIVE_NAMES.split())
 
 #: Say where an instance is, or pass by, and would only make noise in a comparison of settings.
 _NOT_SETTINGS = re.compile(
@@ -126,7 +103,7 @@ def read_settings(control: Control, product: Product, variables: dict[str, str],
     else:
         changed = set(SHAPING)
     told = {name for name in changed if not _NOT_SETTINGS.search(name)} if private else changed & SHAPING
-    return {name: variables[name] for name in sorted(told | set(DECISIVE)) if name in variables}
+    return {name: variables[name] for name in sorted(told | DECISIVE) if name in variables}
 
 
 def _changed_in_mariadb(control: Control) -> set[str]:

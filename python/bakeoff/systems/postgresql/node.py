@@ -18,30 +18,13 @@ from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.system import TRANSACTIONS, ServerNode, Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
-DECISIVE = (
-    "autovacuum",
-    "checkpoint_completion_target",
-    "checkpoint_timeout",
-    "commit_delay",
-    "data_checksums",
-    "default_transaction_isolation",
-    "effective_cache_size",
-    "fsync",
-    "full_page_writes",
-    "huge_pages",
-    "io_method",
-    "jit",
-    "max_connections",
-    "max_wal_size",
-    "shared_buffers",
-    "ssl",
-    "synchronous_commit",
-    "synchronous_standby_names",
-    "wal_compression",
-    "wal_level",
-    "wal_sync_method",
-    "work_mem",
-)
+_DECISIVE_NAMES = """
+    autovacuum checkpoint_completion_target checkpoint_timeout commit_delay data_checksums
+    default_transaction_isolation effective_cache_size fsync full_page_writes huge_pages io_method jit
+    max_connections max_wal_size shared_buffers ssl synchronous_commit synchronous_standby_names wal_compression
+    wal_level wal_sync_method work_mem
+"""
+DECISIVE = frozenset(_DECISIVE_NAMES.split())
 #: Settings of text that shape a load. Others may hold passwords (of replication, of commands), so of an existing server
 #: none but these are copied; numbers, switches and choices hold no secret.
 _TEXT = ("default_table_access_method", "lc_collate", "server_encoding", "synchronous_standby_names", "TimeZone")
@@ -60,15 +43,10 @@ _VIEWS = ("pg_stat_wal", "pg_stat_bgwriter", "pg_stat_checkpointer")
 #: Columns of those that come and go, or are no measure.
 _NOT_COUNTERS = {"datid", "numbackends", "checksum_last_failure", "stats_reset", "datname"}
 #: Of all tables of the database together.
-_TABLES = (
-    "seq_scan",
-    "idx_scan",
-    "n_tup_hot_upd",
-    "vacuum_count",
-    "autovacuum_count",
-    "analyze_count",
-    "autoanalyze_count",
-)
+_TABLES_NAMES = """
+    seq_scan idx_scan n_tup_hot_upd vacuum_count autovacuum_count analyze_count autoanalyze_count
+"""
+_TABLES = tuple(_TABLES_NAMES.split())
 
 
 def read_version(control: Control) -> str:

@@ -30,10 +30,9 @@ from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, Size, Source, Sources
+from bakeoff.provision.installation import Named, OnPath, Size, Source, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
-from bakeoff.provision.on_path import OnPath
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql.control import MAINTENANCE, SOCKET_NAME, Control

@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.model.levels import PACKAGER, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, System
-from bakeoff.systems.options import read_own
+from bakeoff.systems.options import address_of, read_own
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import (
@@ -44,9 +45,6 @@ from bakeoff.systems.server.options import (
 )
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.system import Access, Server, ServerNode
-
-from ...model.levels import PACKAGER, TABLE_FORMAT
-from ..options import address_of
 
 
 class StartedServer(Server):

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from bakeoff.errors import PlanError, ServerError
+from bakeoff.model.levels import TABLE_FORMAT
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.base import Capabilities, Facts, Ledger, Node, System
+from bakeoff.systems.options import address_of
 from bakeoff.systems.server.control import Address, Control, Login, Refused
 from bakeoff.systems.server.options import ServerOptions, in_one_spelling, read_server_options, shaping
-
-from ...model.levels import TABLE_FORMAT
-from ..options import address_of
 
 #: A counter of every product: those that ended, committed and rolled back, whoever asked for them.
 TRANSACTIONS = "transactions"

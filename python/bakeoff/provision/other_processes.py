@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .os_metrics import Process, cores_busy_s, family, process_table, sample_machine
+from bakeoff.provision.os_metrics import Process, cores_busy_s, family, process_table, sample_machine
 
 Table = dict[int, Process]
 
