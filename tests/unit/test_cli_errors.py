@@ -14,7 +14,6 @@ import pytest
 from bakeoff import cli
 from bakeoff.bundle.files import write_text
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.cli import run_bundle
 from bakeoff.cli.commands import workloads
 from bakeoff.cli.output import print_json
 from bakeoff.cli.progress import CLEAR, Line
@@ -204,7 +203,7 @@ interrupts.listen()
 from bakeoff import cli
 from bakeoff.bundle.files import write_text
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.cli import run_bundle, workloads
+from bakeoff.cli.commands import workloads
 def fail(_):
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -308,11 +307,11 @@ def test_a_server_that_refuses_before_anything_was_loaded_leaves_no_bundle(
 def test_a_bundle_is_kept_that_says_how_far_a_plan_came(tmp_path: Path, left: str) -> None:
     writer = BundleWriter(tmp_path)
     writer.new = True
-    assert run_bundle.refused(ServerError("gone"), writer)
+    assert writer.is_left_empty_by(ServerError("gone"))
     write_text(tmp_path, left, "{}")
-    assert not run_bundle.refused(ServerError("gone"), writer)
-    assert run_bundle.refused(PlanError("wrong"), writer) == (left != "loads/x.json")
+    assert not writer.is_left_empty_by(ServerError("gone"))
+    assert writer.is_left_empty_by(PlanError("wrong")) == (left != "loads/x.json")
 
 
 def test_a_bundle_that_is_continued_is_never_taken_away(tmp_path: Path) -> None:
-    assert not run_bundle.refused(PlanError("wrong"), BundleWriter(tmp_path))
+    assert not BundleWriter(tmp_path).is_left_empty_by(PlanError("wrong"))

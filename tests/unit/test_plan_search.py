@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,13 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present, refuse_changes
 from bakeoff.bundle.write import BundleWriter, new_folder
 from bakeoff.cli import main
-from bakeoff.cli.run_bundle import _to_continue
 from bakeoff.errors import BundleError, ExitCode
 from bakeoff.machine import machine_facts
 from bakeoff.model.records import BundleInfo
 from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
+from bakeoff.schedule.target_bundle import Target
 from builders.plans import read, refused
 
 SEARCH = "[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'"
@@ -153,9 +152,9 @@ def test_more_runs_that_are_said_beside_the_plan_go_on_with_a_search_that_had_en
     info = BundleInfo(bakeoff_version="", created="", title="my", state="complete", command="", demonstration=False)
     writer = BundleWriter(new_folder(tmp_path, "my"))
     writer.begin(info, begun.record, begun.text, machine_facts(tmp_path))
-    options = Namespace(resume="latest", out=None, results=tmp_path)
-    assert _to_continue(more, options) == writer.folder
+    target = Target(resume="latest", results=tmp_path)
+    assert target.to_continue(more) == writer.folder
     with pytest.raises(BundleError, match="no unfinished bundle"):
-        _to_continue(begun, options)
+        target.to_continue(begun)
     now = Present(with_levels_of(more, begun.record).record, {}, machine_facts(tmp_path), info)
     refuse_changes(Bundle.open(writer.folder), now)

@@ -16,8 +16,7 @@ from bakeoff.analysis.registry import metric
 from bakeoff.analysis.statistics import alpha_at
 from bakeoff.analysis.thresholds import RunReading, alpha_of_each, judge, parse_threshold
 from bakeoff.cli import main
-from bakeoff.cli.commands.run import all_held, code_of
-from bakeoff.cli.run_bundle import beside_plan
+from bakeoff.cli.commands.run import all_held, beside_plan, code_of
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.plan.comparison import refuse_unjudged

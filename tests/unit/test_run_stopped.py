@@ -12,7 +12,8 @@ from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli import main
 from bakeoff.cli.commands import run as command
 from bakeoff.errors import ExitCode, ServerError
-from bakeoff.schedule import machine_sharing as cores
+from bakeoff.schedule import machine_sharing
+from bakeoff.schedule.target_bundle import Target
 from builders.bundles import MARIADB, Story, write_bundle
 
 SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
@@ -29,6 +30,7 @@ RESUME = {
     "allow_disturbed": False,
     "wait_until_quiet": None,
     "out": None,
+    "results": None,
 }
 
 
@@ -41,9 +43,9 @@ def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: Bas
     def make_runs(*_: object) -> None:
         raise by
 
-    monkeypatch.setattr(cores, "cores_of_all", lambda _: [])
-    monkeypatch.setattr(cores, "claim", lambda *_: nullcontext(SimpleNamespace(others=[], free=lambda: None)))
-    monkeypatch.setattr(command, "open_bundle", lambda *_: (BundleWriter(bundle.folder), {}, {}))
+    monkeypatch.setattr(machine_sharing, "cores_of_all", lambda _: [])
+    monkeypatch.setattr(machine_sharing, "claim", lambda *_: nullcontext(SimpleNamespace(others=[], free=lambda: None)))
+    monkeypatch.setattr(Target, "begin", lambda *_, **__: (BundleWriter(bundle.folder), {}, {}))
     monkeypatch.setattr(command, "_make_runs", make_runs)
     options = argparse.Namespace(**{**OPTIONS, **RESUME, **given})
     return command.carry_out(plan, options)  # type: ignore[arg-type]
@@ -99,9 +101,9 @@ def test_a_bundle_that_has_all_its_runs_needs_no_cores(
         raise ServerError("another bakeoff run is measuring", hint="")
 
     bundle = write_bundle(tmp_path / "bundle", SMALL)
-    monkeypatch.setattr(cores, "cores_of_all", lambda _: [])
-    monkeypatch.setattr(cores, "claim", busy)
-    monkeypatch.setattr(command, "open_bundle", lambda *_: (BundleWriter(bundle.folder), {}, {}))
+    monkeypatch.setattr(machine_sharing, "cores_of_all", lambda _: [])
+    monkeypatch.setattr(machine_sharing, "claim", busy)
+    monkeypatch.setattr(Target, "begin", lambda *_, **__: (BundleWriter(bundle.folder), {}, {}))
     monkeypatch.setattr(command, "_make_runs", lambda *_: None)
     options = argparse.Namespace(**{**OPTIONS, **RESUME, "resume": str(bundle.folder), "no_report": True})
     plan = SimpleNamespace(warnings=[], skipped={}, record=bundle.plan)

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..notebook import OpenBundle
 
-__all__ = ["open_bundle"]
+__all__ = ["RESULTS", "open_bundle"]
+
+#: The folder that bundles are made in.
+RESULTS = Path("bakeoff-results")
 
 
 def open_bundle(path: Path | str) -> OpenBundle:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import input_files
-from ..errors import BundleError, PlanError
+from ..errors import BakeoffError, BundleError, ExitCode, PlanError
 from ..locks import Held, Holder, Lock
 from ..model.boundary import Document, RunSpec
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
@@ -112,6 +112,17 @@ class BundleWriter:
     def tried(self) -> bool:
         """Whether the making of data was begun, or a server left a log."""
         return self._has("loads/*/load.json", "loads/*/server.log")
+
+    @property
+    def finished_runs(self) -> int:
+        return len(list((self.folder / "runs").glob("*/result.json")))
+
+    def is_left_empty_by(self, error: BaseException) -> bool:
+        """Whether this ends a plan that left nothing in its new bundle: it was wrong, or met what it cannot work with
+        (a password, a table) before any data were made or a server of ours had said something."""
+        if not isinstance(error, BakeoffError) or not self.new or self.measured:
+            return False
+        return error.exit_code == ExitCode.USAGE or not self.tried
 
     def _has(self, *kept: str) -> bool:
         return any(next(self.folder.glob(pattern), None) for pattern in kept)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..bundle import RESULTS
 from ..errors import PlanError
 
 if TYPE_CHECKING:
@@ -56,6 +57,43 @@ def _parts(bundle: Bundle, name: str) -> list[str]:
     for run in bundle.runs:
         bundle.server(run.id, note)
     return names
+
+
+def add_running(p: argparse.ArgumentParser) -> None:
+    """What is said of running a plan, wherever the plan comes from."""
+    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
+    where = p.add_mutually_exclusive_group()
+    where.add_argument(
+        "--out", type=Path, metavar="BUNDLE", help="make the bundle here: a folder that is empty or not there yet"
+    )
+    where.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help=f"make a new folder for the bundle in this one (default: {RESULTS})",
+    )
+    add_fleet(p)
+    p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
+    add_beside(p)
+    p.add_argument(
+        "--allow-disturbed",
+        action="store_true",
+        help="count runs that other processes slowed, and repeat none: every figure carries the mark",
+    )
+    p.add_argument(
+        "--wait-until-quiet",
+        nargs="?",
+        const="",
+        type=not_a_plan,
+        metavar="DURATION",
+        help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
+        " disturbed one; at most so long each time (10m), then go on",
+    )
+    p.add_argument("--no-report", action="store_true", help="write no report.html")
+    p.add_argument("--quiet", action="store_true", help="show no progress")
+    told = p.add_mutually_exclusive_group()
+    add_json(told)
+    told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
 
 
 def add_fleet(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words, counted
+from ...bundle import RESULTS
 from ...errors import BakeoffError, BundleError, ExitCode, PlanError
 from ..arguments import add_json
 from ..output import confirmed, print_json, say, show, table
-from ..run_bundle import RESULTS
 
 if TYPE_CHECKING:
     from ...bundle.read import Bundle

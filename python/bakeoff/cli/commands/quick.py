@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from ...errors import PlanError
+from ..arguments import add_running
 from ..output import say
-from .run import add_running, carry_out
+from .run import carry_out
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

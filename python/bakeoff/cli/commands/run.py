@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -13,20 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ... import interrupts
 from ...errors import ExitCode, PlanError, code_of_checks
-from ..arguments import add_json
+from ..arguments import add_running, add_set, not_a_plan
 from ..output import say
-from ..run_bundle import (
-    RESULTS,
-    beside_plan,
-    finished_runs,
-    is_whole,
-    kept,
-    open_bundle,
-    place,
-    refused,
-    say_repetitions,
-    with_runs_there,
-)
 from .dry_run import dry_run
 
 if TYPE_CHECKING:
@@ -37,7 +26,9 @@ if TYPE_CHECKING:
     from ...plan.resolved import ResolvedPlan
     from ...report.answer import Answer
     from ...schedule.machine_sharing import Claim, Quiet
-from ..arguments import add_beside, add_fleet, add_set, not_a_plan
+    from ...schedule.target_bundle import Target
+
+_REPETITIONS = re.compile(r"(\+?)([1-9][0-9]{0,5})")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -100,47 +91,40 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.set_defaults(run=run)
 
 
-def add_running(p: argparse.ArgumentParser) -> None:
-    """What is said of running a plan, wherever the plan comes from."""
-    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
-    where = p.add_mutually_exclusive_group()
-    where.add_argument(
-        "--out", type=Path, metavar="BUNDLE", help="make the bundle here: a folder that is empty or not there yet"
-    )
-    where.add_argument(
-        "--results",
-        type=Path,
-        metavar="DIR",
-        help=f"make a new folder for the bundle in this one (default: {RESULTS})",
-    )
-    add_fleet(p)
-    p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
-    add_beside(p)
-    p.add_argument(
-        "--allow-disturbed",
-        action="store_true",
-        help="count runs that other processes slowed, and repeat none: every figure carries the mark",
-    )
-    p.add_argument(
-        "--wait-until-quiet",
-        nargs="?",
-        const="",
-        type=not_a_plan,
-        metavar="DURATION",
-        help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
-        " disturbed one; at most so long each time (10m), then go on",
-    )
-    p.add_argument("--no-report", action="store_true", help="write no report.html")
-    p.add_argument("--quiet", action="store_true", help="show no progress")
-    told = p.add_mutually_exclusive_group()
-    add_json(told)
-    told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
-
-
 def run(options: argparse.Namespace) -> int:
     if options.repetitions is not None:
-        say_repetitions(options, lambda: _read(options))
+        _say_repetitions(options)
     return carry_out(_read(options), options)
+
+
+def target_of(options: argparse.Namespace) -> Target:
+    from ...schedule.target_bundle import Target
+
+    return Target(options.out, options.results, options.resume)
+
+
+def _say_repetitions(options: argparse.Namespace) -> None:
+    """Puts --repetitions among what is said besides the plan. "+5" is five more than the bundle has that is continued,
+    which is then named."""
+    from ...bundle.read import Bundle
+
+    match = _REPETITIONS.fullmatch(options.repetitions)
+    if match is None:
+        what = f'"{options.repetitions}" is no number of repetitions'
+        raise PlanError(what, where="--repetitions", hint="10 for ten in all; with --resume +5 for five more")
+    total = int(match[2])
+    plan = _read(options)
+    if plan.record.search:
+        what = "a search decides itself how often a level is run"
+        hint = f"--set search.runs={max(total, 40)} lets it make more runs, with --resume in the same bundle"
+        raise PlanError(what, where="--repetitions", hint=hint)
+    if match[1]:
+        if not options.resume:
+            raise PlanError("+N adds to a bundle, and none is named", where="--repetitions", hint="say --resume, too")
+        folder = target_of(options).to_continue(plan, lacking=False)
+        total += Bundle.open(folder).plan.repetitions
+        options.resume = options.resume if options.out else str(folder)
+    options.said = [*options.said, f"measure.repetitions={total}"]
 
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
@@ -148,26 +132,34 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     from ...plan.existing_tables import refuse_changes
     from ...schedule.machine_sharing import claim, cores_of_all
 
+    target = target_of(options)
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
-        plan, there = with_runs_there(plan, options)
-        return dry_run(plan, place(options), there, as_json=options.json)
+        plan, there = target.with_runs_there(plan)
+        return dry_run(plan, target.place, there, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     for key, values in plan.record.differences.items():
         say(f"note: the plans differ in {key}: {'; '.join(f'{name}: {value}' for name, value in values.items())}")
     with ExitStack() as held:
         cores, quiet = None, _quiet(plan, options)
-        if not is_whole(plan, options):
+        if not target.is_whole(plan):
             cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
             if changes := refuse_changes(plan, allowed=options.allow_changes):
                 say(f"warning: {changes}")
             if not options.allow_disturbed or quiet.wait:
                 quiet.at_start()
-        writer, done, facts = open_bundle(plan, options, held)
+        writer, done, facts = target.begin(
+            plan,
+            _command(options),
+            options.plans if len(options.plans) > 1 else [],
+            held,
+            work=options.work_dir,
+            disturbed=options.allow_disturbed,
+        )
         try:
             _make_runs(plan, writer, done, facts, cores, quiet, options)
             if cores is not None:
@@ -177,11 +169,11 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             if options.events:
                 _tell_end(writer, error)
             if not interrupts.meant(error):
-                if not refused(error, writer):
-                    say(f"stopped; {kept(writer)}")
+                if not writer.is_left_empty_by(error):
+                    say(f"stopped; {_kept(writer)}")
                     _answer_so_far(writer, options)
                 raise
-            say(f"interrupted; {kept(writer)}")
+            say(f"interrupted; {_kept(writer)}")
             _answer_so_far(writer, options)
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
@@ -264,7 +256,7 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
     """Of a plan that was stopped, where it has finished runs. What stopped it is told all the same, and a second Ctrl-C
     ends this, too."""
-    if options.events or not finished_runs(writer):
+    if options.events or not writer.finished_runs:
         return
     try:
         _answer(writer, options)
@@ -295,7 +287,7 @@ def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     interrupted = interrupts.meant(error)
     code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)
     state: Literal["interrupted", "failed"] = "interrupted" if interrupted else "failed"
-    folder = "" if refused(error, writer) else os.path.abspath(writer.folder)
+    folder = "" if writer.is_left_empty_by(error) else os.path.abspath(writer.folder)
     tell(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
 
 
@@ -345,6 +337,27 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
         "--events": options.events,
     }
     return shlex.join([*words, *(flag for flag, yes in said.items() if yes)])
+
+
+def _command(options: argparse.Namespace) -> str:
+    """That a bundle records as having made it."""
+    from ...report.resume_words import BUNDLE
+
+    allowed = {"--allow-changes": options.allow_changes, "--allow-disturbed": options.allow_disturbed}
+    words = ["bakeoff", "run", *map(str, options.plans or [f"{BUNDLE}/plan.toml"]), *beside_plan(options)]
+    return shlex.join([*words, *(flag for flag, said in allowed.items() if said)])
+
+
+def beside_plan(options: argparse.Namespace) -> list[str]:
+    """The words of --set, --only and --fail-if, as they were given."""
+    said = {"--set": options.said, "--only": options.only, "--fail-if": options.fail_if}
+    return [word for option, given in said.items() for words in given for word in (option, words)]
+
+
+def _kept(writer: BundleWriter) -> str:
+    count = writer.finished_runs
+    runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
+    return f"{runs} kept in {writer.folder}"
 
 
 def _program() -> list[str]:

@@ -1,0 +1,157 @@
+"""The bundle that runs are written into: a new one, or one that is continued."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import __version__
+from ..bundle import RESULTS
+from ..bundle.read import Bundle
+from ..bundle.results_folder import discard, empty, has_no_run
+from ..bundle.resume import Present, hashes
+from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
+from ..errors import BakeoffError, BundleError, PlanError
+from ..fleet.engine_program import engine_sha256
+from ..machine import machine_facts
+from ..model.records import BundleInfo, FactsRecord, PlanRecord, RunRecord
+from ..plan.dry_run.estimates import bundle_bytes, disk_bytes
+from ..plan.machines import check_disk
+from ..plan.resolved import ResolvedPlan
+from ..plan.search import with_levels_of
+from ..provision.instance import default_parent
+from .run_order import Repeats, schedule
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was said of it. out: its folder; results: the folder that it is made in. resume: the bundle to continue, or
+    "latest"."""
+
+    out: Path | None = None
+    results: Path | None = None
+    resume: str | Path | None = None
+
+    @property
+    def place(self) -> Path:
+        """Its folder where that is named, else the folder that it is made in."""
+        return self.out or self.results or RESULTS
+
+    def begin(
+        self,
+        plan: ResolvedPlan,
+        command: str,
+        sources: Iterable[Path],
+        held: ExitStack,
+        *,
+        work: Path | None,
+        disturbed: bool,
+    ) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
+        """Held, with the runs and the facts of systems that it has already. command: that is recorded as having made
+        it; sources: files that it keeps besides those of workloads; disturbed: whether such runs count."""
+        work = work or default_parent()
+        check_disk(bundle_bytes(plan), self.place, "--out")
+        check_disk(disk_bytes(plan), work, "--work-dir")
+        machine = machine_facts(work)
+        info = BundleInfo(
+            bakeoff_version=__version__,
+            created=utc_now(),
+            title=plan.record.title,
+            state="running",
+            command=command,
+            demonstration=plan.record.demonstration,
+            skipped=plan.skipped,
+            engine_sha256=engine_sha256(),
+            inputs=hashes(plan.inputs),
+            allow_disturbed=disturbed,
+        )
+        folder = self.to_continue(plan) if self.resume else self.out
+        again = folder is not None and has_no_run(folder)
+        if folder is not None and self.resume and not again:
+            plan = with_levels_of(plan, Bundle.open(folder).plan)
+            writer = BundleWriter(folder)
+            held.enter_context(hold(folder, plan.record.title))
+            bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
+            done, facts = {r.id: r for r in bundle.attempts}, bundle.facts
+        else:
+            if folder is None or not again:
+                folder = folder_at(self.out) if self.out else new_folder(self.place, plan.record.title)
+            writer = BundleWriter(folder)
+            held.enter_context(_gone_if_refused(writer))
+            held.enter_context(hold(folder, plan.record.title))
+            if again:  # whatever its plan was, nothing has been measured by it
+                empty(folder)
+            writer.begin(info, plan.record, plan.text, machine)
+            done, facts = {}, {}
+        writer.keep_files({path for cell in plan.cells for path in cell.workload.sources} | {*sources})
+        return writer, done, facts
+
+    def with_runs_there(self, plan: ResolvedPlan) -> tuple[ResolvedPlan, Counter[str]]:
+        """The plan as it would be continued, and by cell the runs that exist already and are not repeated; none of a
+        new bundle."""
+        bundle = Bundle.open(self.to_continue(plan)) if self.resume else None
+        if bundle is None or not bundle.runs:
+            return plan, Counter()
+        return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
+
+    def is_whole(self, plan: ResolvedPlan) -> bool:
+        """Whether the bundle that is to be continued has every run already, so that none will be made. (What is left of
+        a search its runs decide.)"""
+        if not self.resume or plan.record.search:
+            return False
+        return not _lacks_runs(plan.record, Bundle.open(self.to_continue(plan)))
+
+    def to_continue(self, plan: ResolvedPlan, *, lacking: bool = True) -> Path:
+        """lacking: only a bundle that lacks runs of the plan, where none is named."""
+        if self.resume != "latest" and self.out:
+            raise PlanError("--resume BUNDLE and --out name a bundle each", hint="leave one out: --resume --out BUNDLE")
+        if self.resume == "latest" and not self.out:
+            return _newest(self.place, plan, lacking=lacking)
+        return Bundle.open(self.out or self.resume or "").folder
+
+
+def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
+    """Whether runs would be made in it, those that would be repeated included."""
+    slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
+    repeats = Repeats(bundle.attempts, record.repeats_max)
+    return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
+
+
+@contextmanager
+def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
+    """A new bundle of a plan that is refused before anything was done is removed."""
+    try:
+        yield
+    except BakeoffError as error:
+        if writer.is_left_empty_by(error):
+            with suppress(OSError, BakeoffError):
+                discard(writer.folder)
+                RESULTS.rmdir()  # unless others are in it
+        raise
+
+
+def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
+    """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
+    for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
+        try:
+            bundle = Bundle.open(info.parent)
+            text = bundle.plan_text()
+        except BundleError:
+            continue  # damaged, or of another version: not the one to continue
+        here = with_levels_of(plan, bundle.plan).record
+        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
+        grown = now > then or here.repetitions > bundle.plan.repetitions
+        other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
+        of_plan = text == plan.text or (
+            bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
+        )
+        unfinished = bundle.info.state != "complete" or (not here.search and _lacks_runs(here, bundle))
+        if of_plan and (grown or other_budget or unfinished or not lacking):
+            return info.parent
+    raise BundleError(
+        f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
+        hint="give the bundle: --resume BUNDLE, or run without --resume",
+    )
