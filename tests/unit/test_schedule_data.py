@@ -10,8 +10,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Check
 from bakeoff.model.records import RunRecord
-from bakeoff.schedule.data import Data
-from bakeoff.schedule.instance import Instance
+from bakeoff.schedule.instance import Data, Instance
 from bakeoff.systems.base import Found
 
 #: Of a run with two clients, in words that only its workload understands.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bakeoff.schedule.data import InsertTurns
+from bakeoff.schedule.run_order import InsertTurns
 from builders.plans import MARIADB, OLD, SQLITE, read
 
 pytestmark = pytest.mark.usefixtures("mariadb_is_here")

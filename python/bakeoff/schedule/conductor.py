@@ -24,10 +24,9 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from . import one_run, run_record
 from .adaptive_search import Searching
-from .data import Data, random_first_turn
-from .instance import Instance, file_name
+from .instance import Data, Instance, file_name
 from .machine_sharing import Others
-from .run_order import Repeats, Slot, schedule
+from .run_order import Repeats, Slot, random_first_turn, schedule
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
 FAILURES_IN_A_ROW = 3

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from pydantic import JsonValue
 
 from ..bundle.files import make_folder
 from ..errors import PlanError
@@ -19,10 +22,30 @@ from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import Ledger, System
-from .data import Data, Done, InsertTurns
 from .nodes import away_words, facts_of
 from .phases import Phases
-from .run_order import Slot
+from .run_order import InsertTurns, Slot
+
+#: What was done to the data since they were loaded: of every client of every run a document, in the workload's own
+#: words. None stands for a run of which nobody knows what it did.
+Done = list[JsonValue]
+
+
+@dataclass
+class Data:
+    """A data set in its place; systems that work on the same tables share the object."""
+
+    #: As it was loaded or found.
+    begun: Done = field(default_factory=list)
+    #: Of those that insert into it, see `InsertTurns`; other than 0 where somebody has before.
+    first_turn: int = 0
+    #: The copy that can be put back, of a private system.
+    snapshot: Path | None = None
+    #: That the next run begins with.
+    done: Done = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.done = self.begun
 
 
 def file_name(key: str) -> str:

@@ -1,4 +1,4 @@
-"""In which order runs are made, and which of them are repeated.
+"""In which order runs are made, and which of them are repeated, and which keys they insert where nothing is put back.
 
 A block holds one repetition of every cell, so that a drift of the machine hits all cells alike and repetitions can be
 compared block by block. Blocks come in pairs: one in seeded random order, the next in that order reversed. So of any
@@ -12,10 +12,13 @@ A run that was disturbed or lost to infrastructure is repeated as another attemp
 from __future__ import annotations
 
 import random
+import secrets
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..model.records import RunRecord, by_place, counting, is_open, runs_that_count
+from ..plan.resolved import Cell
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,44 @@ class Repeats:
     def _made(self) -> int:
         """Runs that were made because the one before was disturbed or lost."""
         return sum(len(runs) - 1 for runs in self._places.values())
+
+
+#: Of these an occasion draws its first: two of them meet by chance in one of 100,000 cases. The keys of so many turns
+#: fit 63 bits where a workload steps by 10^11.
+_TURNS = 2**25
+
+
+@dataclass(frozen=True)
+class InsertTurns:
+    """Of the cells of a plan. Two that share data never have the same one; two that are asked for the same work on data
+    of their own (those that are compared) have it wherever they can, however many cells each of their systems has."""
+
+    of_cell: dict[str, int]
+    #: Turns of a block.
+    width: int
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> InsertTurns:
+        asked: dict[str, int] = {}
+        taken: Counter[tuple[str, int]] = Counter()
+        places: dict[str, tuple[int, int]] = {}
+        for cell in cells:
+            holder = cell.instance_key if cell.place is None else cell.load_key
+            work = asked.setdefault(_work(cell), len(asked))
+            places[cell.record.id] = taken[holder, work], work
+            taken[holder, work] += 1
+        width = len(asked) * max(taken.values(), default=0)
+        return cls({cell: again * len(asked) + work for cell, (again, work) in places.items()}, width)
+
+    def turn(self, cell: str, block: int) -> int:
+        """From 0, with the first of block 1."""
+        return (block - 1) * self.width + self.of_cell[cell]
+
+
+def _work(cell: Cell) -> str:
+    return repr((cell.workload.spec, cell.threads, cell.clients, cell.sessions, cell.pacing, cell.limit))
+
+
+def random_first_turn() -> int:
+    """The first turn of an occasion on data that others have inserted into: nobody knows which turns they had."""
+    return secrets.randbelow(_TURNS)
