@@ -19,7 +19,8 @@ from bakeoff.model.boundary import (
 )
 from bakeoff.schedule.merge import merge_intervals, merge_results
 from bakeoff.schedule.run_record import client_records
-from tests.unit.test_merge import document, result, series
+
+from tests.unit.test_schedule_merge import document, result, series
 
 EMPTY = HistogramDoc.empty()
 SECONDS = 5

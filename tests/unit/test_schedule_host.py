@@ -122,7 +122,7 @@ def setting() -> Sequence[Any]:
         workers=1,
         runner=None,
         io=None,
-        isolation=None,
+        record=SimpleNamespace(isolation=None),
     )
     system = SimpleNamespace(
         name="s",

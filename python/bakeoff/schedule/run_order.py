@@ -1,4 +1,4 @@
-"""In which order runs are made, and which of them are repeated, and which keys they insert where nothing is put back.
+"""In which order runs are made, which of them are repeated, and which keys they insert where nothing is put back.
 
 A block holds one repetition of every cell, so that a drift of the machine hits all cells alike and repetitions can be
 compared block by block. Blocks come in pairs: one in seeded random order, the next in that order reversed. So of any
