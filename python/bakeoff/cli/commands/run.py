@@ -341,7 +341,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
 
 def _command(options: argparse.Namespace) -> str:
     """That a bundle records as having made it."""
-    from ...report.resume_words import BUNDLE
+    from ...report.words.doubts import BUNDLE
 
     allowed = {"--allow-changes": options.allow_changes, "--allow-disturbed": options.allow_disturbed}
     words = ["bakeoff", "run", *map(str, options.plans or [f"{BUNDLE}/plan.toml"]), *beside_plan(options)]
