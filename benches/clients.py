@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from bakeoff.analysis.slow_clients import FloatArray, behind_in_rate, behind_in_response
+from bakeoff.analysis.validity.slow_clients import FloatArray, behind_in_rate, behind_in_response
 
 SIMULATIONS = 1000
 NOISE = 0.2

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 from bakeoff.analysis.compare import judge
-from bakeoff.analysis.disturbance import OTHER_PROCESSES
 from bakeoff.analysis.estimate import RunValue, paired
 from bakeoff.analysis.registry import metric
+from bakeoff.analysis.validity.disturbance import OTHER_PROCESSES
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord, Validity, runs_that_count
 from bakeoff.schedule.run_order import Repeats, Slot, schedule

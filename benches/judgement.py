@@ -25,15 +25,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from bakeoff.analysis import steady
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.limit import parse
-from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
-from bakeoff.analysis.statistics import alpha_after, alpha_at, t_detectable
+from bakeoff.analysis.statistics import alpha_after, alpha_at, parts, parts_words, t_detectable
 from bakeoff.analysis.thresholds import RunReading, alpha_of_each
 from bakeoff.analysis.thresholds import judge as judge_value
+from bakeoff.analysis.validity import steady
 from bakeoff.bundle.read import Bundle
 from numpy.typing import NDArray
 from scipy import stats
@@ -326,7 +325,7 @@ def real_occasions(folders: Sequence[Path]) -> None:
     """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
     rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
     if found := parts([rates]):
-        print(f"{len(rates)} occasions of one system: {words([found])}")
+        print(f"{len(rates)} occasions of one system: {parts_words([found])}")
     rng = random.Random(1)
     for each in range(1, len(rates) // 2 + 1):
         drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.analysis.client_limit import cpu_share
+from bakeoff.analysis.validity.client_limit import cpu_share
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.records import RunRecord

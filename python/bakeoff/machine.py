@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .analysis.disturbance import OTHER_PROCESSES, STEAL
+from .analysis.validity.disturbance import OTHER_PROCESSES, STEAL
 from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.engine_program import engine_list

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from .analysis.histograms import Histogram, HistogramError
 from .analysis.metric import Metric
+from .analysis.percentiles import Distribution, merged_distribution, operation_distribution
 from .analysis.registry import all_metrics, metric
-from .analysis.response_times import Distribution, merged_distribution, operation_distribution
 from .bundle import files
 from .bundle.read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES, Bundle
 from .errors import BundleError

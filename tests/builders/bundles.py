@@ -15,13 +15,7 @@ from typing import Any
 
 import numpy as np
 from bakeoff.analysis.histograms import Histogram, merge, to_document, to_hdr
-from bakeoff.analysis.response_times import (
-    Distribution,
-    is_overloaded,
-    merge_documents,
-    merged_distribution,
-    percentiles,
-)
+from bakeoff.analysis.percentiles import Distribution, is_overloaded, merge_documents, merged_distribution, percentiles
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from bakeoff.analysis.histograms import Histogram, to_document, to_hdr
-from bakeoff.analysis.response_times import decode
-from bakeoff.analysis.slow_clients import behind_words
+from bakeoff.analysis.percentiles import decode
+from bakeoff.analysis.validity.slow_clients import behind_words
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.records import RunRecord, Validity
 

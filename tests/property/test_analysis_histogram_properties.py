@@ -1,7 +1,7 @@
 """What must always hold for histograms."""
 
 from bakeoff.analysis.histograms import HIGHEST_NS, Histogram, merge, rank_of
-from bakeoff.analysis.response_times import Distribution
+from bakeoff.analysis.percentiles import Distribution
 from hypothesis import given
 from hypothesis import strategies as st
 

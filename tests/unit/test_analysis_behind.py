@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bakeoff.analysis.slow_clients import FloatArray, behind_in_rate, behind_in_response
+from bakeoff.analysis.validity.slow_clients import FloatArray, behind_in_rate, behind_in_response
 
 from benches.clients import answered, drawn, share_false, share_found
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from bakeoff.analysis.client_limit import ClientNumbers, WorkerNumbers, cpu_share, signs
+from bakeoff.analysis.validity.client_limit import ClientNumbers, WorkerNumbers, cpu_share, signs
 
 #: MariaDB and client on the same two cores, 64 sessions: the worker is never done, and the server has the cores.
 CROWDED = ClientNumbers(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.analysis.finding import Finding, RunNumbers
-from bakeoff.analysis.slow_clients import behind_words as words_of
-from bakeoff.analysis.slow_clients import crowded_words, least_known_clock, signs, slower, without_behind
-from bakeoff.analysis.validity import findings
+from bakeoff.analysis.validity.checks import findings
+from bakeoff.analysis.validity.run_numbers import Finding, RunNumbers
+from bakeoff.analysis.validity.slow_clients import behind_words as words_of
+from bakeoff.analysis.validity.slow_clients import crowded_words, least_known_clock, signs, slower, without_behind
 from bakeoff.model.boundary import HistogramDoc
 from bakeoff.model.clients import THIS_MACHINE, ClientRecord
 

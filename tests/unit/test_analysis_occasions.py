@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bakeoff.analysis.occasions import Parts, parts, words
+from bakeoff.analysis.statistics import Parts, parts, parts_words
 
 
 def test_what_lies_between_is_that_of_the_means_less_what_the_runs_put_into_it() -> None:
@@ -74,4 +74,4 @@ def test_known_deviations_are_found_on_average() -> None:
     ],
 )
 def test_what_would_help_is_said(found: list[Parts], said: str) -> None:
-    assert words(found) == said
+    assert parts_words(found) == said

@@ -2,7 +2,7 @@
 
 import pytest
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response_times import Distribution, distribution, samples_needed
+from bakeoff.analysis.percentiles import Distribution, distribution, samples_needed
 
 
 def ok(count: int) -> Histogram:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bakeoff.analysis.histograms import Histogram, to_document
-from bakeoff.analysis.response_times import unanswered
+from bakeoff.analysis.percentiles import unanswered
 from bakeoff.model.boundary import HistogramDoc, OperationTimes, Series
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bakeoff.analysis.steady import FloatArray, Trend, fit_trend, judge, largest_deviation, mser5, variation
+from bakeoff.analysis.validity.steady import FloatArray, Trend, fit_trend, judge, largest_deviation, mser5, variation
 from bakeoff.plan.cells import DEFAULT_WINDOW_S
 from scipy import stats
 

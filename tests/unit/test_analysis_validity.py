@@ -4,9 +4,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from bakeoff.analysis.finding import Finding, IntegrityCheck, RunNumbers
-from bakeoff.analysis.steady import judge
-from bakeoff.analysis.validity import COULD_BE_CHECKED, findings, overloaded
+from bakeoff.analysis.validity.checks import COULD_BE_CHECKED, findings, overloaded
+from bakeoff.analysis.validity.run_numbers import Finding, IntegrityCheck, RunNumbers
+from bakeoff.analysis.validity.steady import judge
 from bakeoff.bundle.consistency import bad_number
 
 GOOD = RunNumbers(

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.analysis import disturbance
-from bakeoff.analysis.finding import RunNumbers
-from bakeoff.analysis.validity import findings
+from bakeoff.analysis.validity import disturbance
+from bakeoff.analysis.validity.checks import findings
+from bakeoff.analysis.validity.run_numbers import RunNumbers
 from bakeoff.bundle import open_bundle
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.estimate import Invalid
-from bakeoff.analysis.metric import Observed
-from bakeoff.analysis.registry import METRICS, Entry, UnknownMetric, metric
+from bakeoff.analysis.metric import Metric, Observed
+from bakeoff.analysis.registry import METRICS, UnknownMetric, metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
@@ -72,9 +72,9 @@ def test_a_refusal_names_the_nearest_metric() -> None:
 
 
 @pytest.mark.parametrize("entry", METRICS, ids=lambda entry: entry.name)
-def test_every_entry_says_something_of_a_run_or_that_it_cannot(entry: Entry, bundle: Bundle) -> None:
-    value = entry.metric().of(observed(bundle, bundle.runs[0]))
-    assert value is None or (value >= 0 and entry.metric().words(value))
+def test_every_entry_says_something_of_a_run_or_that_it_cannot(entry: Metric, bundle: Bundle) -> None:
+    value = entry.of(observed(bundle, bundle.runs[0]))
+    assert value is None or (value >= 0 and entry.words(value))
 
 
 def test_of_an_embedded_system_there_is_no_server_cpu_and_no_sum(bundle: Bundle) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bakeoff.analysis.response_times import samples_needed
+from bakeoff.analysis.percentiles import samples_needed
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
 from bakeoff.report.charts.figures import spectrum_curve

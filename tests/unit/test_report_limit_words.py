@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.limit import parse
-from bakeoff.analysis.response_times import decode
+from bakeoff.analysis.percentiles import decode
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.limit_evidence import LimitLevel, Verdict
 from bakeoff.findings.limits import words_of

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.finding import RunNumbers
-from bakeoff.analysis.validity import findings
+from bakeoff.analysis.validity.checks import findings
+from bakeoff.analysis.validity.run_numbers import RunNumbers
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.plan.read import resolve
 from bakeoff.schedule import machine_sharing as cores

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.metric import Observed
-from bakeoff.analysis.registry import metric
-from bakeoff.analysis.response_times import (
+from bakeoff.analysis.percentiles import (
     decode,
     merge_documents,
     operation_distribution,
     operation_summaries,
     percentiles,
 )
+from bakeoff.analysis.registry import metric
 from bakeoff.model.boundary import (
     ClientCost,
     ClientSpec,

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.analysis.finding import RunNumbers
 from bakeoff.analysis.histograms import Histogram, to_document
-from bakeoff.analysis.slow_clients import most_stolen_from
-from bakeoff.analysis.validity import findings
+from bakeoff.analysis.validity.checks import findings
+from bakeoff.analysis.validity.run_numbers import RunNumbers
+from bakeoff.analysis.validity.slow_clients import most_stolen_from
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault

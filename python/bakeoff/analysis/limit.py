@@ -17,8 +17,8 @@ from typing import Final, Literal
 
 from ..model.boundary import Rate
 from .metric import Metric, Observed, Unit
+from .percentiles import is_overloaded
 from .registry import metric
-from .response_times import is_overloaded
 
 Sign = Literal["<", "<=", ">", ">="]
 Status = Literal[

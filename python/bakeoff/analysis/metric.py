@@ -4,13 +4,21 @@ column, a chart. `registry` lists them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from ..model.boundary import Rate, Series
 from ..model.records import LoadRecord, RunRecord
-from .response_times import Distribution, is_overloaded, merged_distribution, operation_distribution, same_operation
+from .percentiles import (
+    Bound,
+    Distribution,
+    Percentile,
+    is_overloaded,
+    merged_distribution,
+    operation_distribution,
+    same_operation,
+)
 from .wording import bytes_words, grouped, milliseconds_words, percent_words
 
 Unit = Literal["ops/s", "1/s", "1/min", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
@@ -43,6 +51,10 @@ class Observed:
         return None if is_overloaded(self.run) else operation_distribution([self.run], operation)
 
 
+OfRun = Callable[[Observed], float | None]
+OfOperation = Callable[[Observed, str], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """name: as plans and options have it. label: in a sentence ("the p99 of ..."). of: its value for one run, None
@@ -54,14 +66,39 @@ class Metric:
     better: Better
     label: str
     about: str
-    of: Callable[[Observed], float | None]
+    of: OfRun
+    #: The same of one operation, where it can be told.
+    of_operation: OfOperation | None = None
     per: Literal["run", "load"] = "run"
-    #: Whether the value is only the least that it can be.
-    at_least: Callable[[Observed], bool] = lambda _: False
+    #: Of the percentile at this quantile.
+    quantile: float | None = None
+    #: Of a percentile, a mean or an extreme of response times.
+    bound: Callable[[Distribution], Bound | Percentile] | None = None
+    #: Whether the value is only the least that it can be, where that is not a response time's.
+    is_least: Callable[[Observed], bool] | None = None
     #: The operation or the column that the name ends in.
     part: str = ""
-    #: Of a percentile.
-    quantile: float | None = None
+
+    def at_least(self, seen: Observed) -> bool:
+        """Whether the value is only the least that it can be."""
+        if self.bound is None:
+            return self.is_least is not None and self.is_least(seen)
+        spread = seen.response_of(self.part) if self.part else seen.response
+        return spread is not None and self.bound(spread).at_least
+
+    def of_one(self, operation: str) -> Metric:
+        """The same of one operation, of a metric that has `of_operation`."""
+        of_operation = self.of_operation
+        assert of_operation is not None, self.name
+        return replace(
+            self,
+            name=f"{self.name}.{operation}",
+            label=f"{operation} {self.label}",
+            about=f"{self.about} Of {operation}.",
+            of=lambda seen: of_operation(seen, operation),
+            of_operation=None,
+            part=operation,
+        )
 
     def words(self, value: float) -> str:
         """With its unit: "12,345/s", "1.25 ms", "150 MiB"."""

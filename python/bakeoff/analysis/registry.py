@@ -1,7 +1,7 @@
 """The list of metrics. An entry here is all that a new one needs: objectives, thresholds, exports, columns, charts and
 docs/reference/metrics.md know it from then on.
 
-A name may end in an operation's (`latency_p99.read`) where the entry has `of_operation`. Any percentile can be asked
+A name may end in an operation's (`latency_p99.read`) where the metric has `of_operation`. Any percentile can be asked
 for (`latency_p97`), and any column that the server or the machine was watched by (`db.Threads_running`). What a
 workload counts of its own (`Rate`) comes to the list from outside: from the plan's workloads, or from a bundle.
 """
@@ -10,80 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal
 
 from ..model.boundary import Rate
 from ..model.records import LoadRecord
 from ..suggestions import meant
 from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back
-from .metric import Better, Metric, Observed, Unit
-from .response_times import Bound, Distribution
-
-Of = Callable[[Observed], float | None]
-OfOperation = Callable[[Observed, str], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """As `Metric`; of_operation: the same of one operation, where it can be told."""
-
-    name: str
-    unit: Unit
-    better: Better
-    label: str
-    about: str
-    of: Of
-    of_operation: OfOperation | None = None
-    per: Literal["run", "load"] = "run"
-    #: Of the percentile at this quantile.
-    quantile: float | None = None
-    #: Of a mean or an extreme of response times.
-    bound: Callable[[Distribution], Bound] | None = None
-    #: Whether the value is only the least that it can be, where that is not a response time's.
-    at_least: Callable[[Observed], bool] | None = None
-
-    def metric(self) -> Metric:
-        at_least = self.at_least or partial(_at_least, self.quantile, self.bound, "")
-        return Metric(
-            self.name,
-            self.unit,
-            self.better,
-            self.label,
-            self.about,
-            self.of,
-            self.per,
-            at_least,
-            quantile=self.quantile,
-        )
-
-    def metric_of(self, operation: str) -> Metric:
-        of_operation = self.of_operation
-        if of_operation is None:
-            hint = f"operations have of their own: {', '.join(e.name for e in METRICS if e.of_operation)}"
-            raise UnknownMetric(f"`{self.name}` is not told of single operations", hint)
-        name, label, about = f"{self.name}.{operation}", f"{operation} {self.label}", f"{self.about} Of {operation}."
-        at_least = partial(_at_least, self.quantile, self.bound, operation)
-        of = partial(_of_operation, of_operation, operation)
-        return Metric(
-            name, self.unit, self.better, label, about, of, at_least=at_least, part=operation, quantile=self.quantile
-        )
-
-
-def _of_operation(of: OfOperation, operation: str, seen: Observed) -> float | None:
-    return of(seen, operation)
-
-
-def _at_least(
-    quantile: float | None, bound: Callable[[Distribution], Bound] | None, operation: str, seen: Observed
-) -> bool:
-    if quantile is None and bound is None:
-        return False
-    spread = seen.response_of(operation) if operation else seen.response
-    if spread is None:
-        return False
-    return bound(spread).at_least if bound else quantile is not None and spread.percentile(quantile).at_least
+from .metric import Metric, Observed, OfOperation, OfRun, Unit
+from .percentiles import Bound, Distribution, Percentile
 
 
 class UnknownMetric(ValueError):
@@ -98,20 +31,23 @@ def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
     if is_watched(name) and _COLUMN.fullmatch(rest):
         return _watched(name)
     own = {rate.name: rate for rate in rates}
-    entry = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
-    if entry is None or bool(dot) != bool(rest):
+    found = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
+    if found is None or bool(dot) != bool(rest):
         raise UnknownMetric(f"there is no metric `{name}`", meant(base, [*_BY_NAME, *own]))
-    return entry.metric_of(rest) if rest else entry.metric()
+    if rest and found.of_operation is None:
+        hint = f"operations have of their own: {', '.join(one.name for one in METRICS if one.of_operation)}"
+        raise UnknownMetric(f"`{found.name}` is not told of single operations", hint)
+    return found.of_one(rest) if rest else found
 
 
 def all_metrics(rates: Iterable[Rate]) -> list[Metric]:
     """Those of the list, and the workloads' own."""
-    return [entry.metric() for entry in (*METRICS, *map(_of_workloads, rates))]
+    return [*METRICS, *map(_of_workloads, rates)]
 
 
 def of_operations(operations: Iterable[str]) -> list[Metric]:
     """Each that can be told of one operation, of these."""
-    return [entry.metric_of(operation) for operation in operations for entry in METRICS if entry.of_operation]
+    return [one.of_one(operation) for operation in operations for one in METRICS if one.of_operation]
 
 
 def _per_op(total: float | None, seen: Observed) -> float | None:
@@ -132,7 +68,7 @@ def _operation_error_ratio(seen: Observed, operation: str) -> float | None:
     return sum(each.count for each in series if each.outcome != "ok") / ended if ended else None
 
 
-def _outcome_ratio(*outcomes: str) -> Of:
+def _outcome_ratio(*outcomes: str) -> OfRun:
     def of(seen: Observed) -> float | None:
         ended = seen.run.ok + sum(seen.run.errors.values())
         return sum(seen.run.errors.get(outcome, 0) for outcome in outcomes) / ended if ended else None
@@ -158,12 +94,33 @@ def _operation_outcome_ratio(*outcomes: str) -> OfOperation:
     return of
 
 
-def _bound_ms(bound: Callable[[Distribution], Bound], spread: Distribution | None) -> float | None:
-    value_ns = None if spread is None else bound(spread).value_ns
-    return None if value_ns is None else value_ns / 1e6
+def _response(
+    name: str,
+    label: str,
+    about: str,
+    bound: Callable[[Distribution], Bound | Percentile],
+    quantile: float | None = None,
+) -> Metric:
+    """A time out of the distribution of response times."""
+
+    def value_ms(spread: Distribution | None) -> float | None:
+        value_ns = None if spread is None else bound(spread).value_ns
+        return None if value_ns is None else value_ns / 1e6
+
+    return Metric(
+        name,
+        "ms",
+        "lower",
+        label,
+        about,
+        lambda seen: value_ms(seen.response),
+        lambda seen, operation: value_ms(seen.response_of(operation)),
+        quantile=quantile,
+        bound=bound,
+    )
 
 
-def _load(of: Callable[[LoadRecord], float | None]) -> Of:
+def _load(of: Callable[[LoadRecord], float | None]) -> OfRun:
     return lambda seen: None if seen.load is None else of(seen.load)
 
 
@@ -178,7 +135,7 @@ def _server_transactions(seen: Observed) -> float | None:
     return None if mean_per_s is None else 60 * mean_per_s
 
 
-def _furthest(of: Callable[[Sequence[float]], float]) -> Of:
+def _furthest(of: Callable[[Sequence[float]], float]) -> OfRun:
     """Of the replica for which it is most."""
     return lambda seen: max(map(of, seen.lags_s().values()), default=None)
 
@@ -190,35 +147,22 @@ def _sum(a: float | None, b: float | None) -> float | None:
 _PERCENTILE = re.compile(r"latency_p(\d{1,2}|99\d{1,3})")
 
 
-def _percentile(name: str) -> Entry | None:
+def _percentile(name: str) -> Metric | None:
     """`latency_p99`, `latency_p999` for 99.9 %; None for a name of another form."""
     match = _PERCENTILE.fullmatch(name)
     if match is None or int(match[1]) == 0:
         return None
     quantile = int(match[1]) / 10 ** max(2, len(match[1]))
-
-    def value_ms(spread: Distribution | None) -> float | None:
-        value_ns = None if spread is None else spread.percentile(quantile).value_ns
-        return None if value_ns is None else value_ns / 1e6
-
-    label = f"p{quantile * 100:.10g}"
-    return Entry(
-        name,
-        "ms",
-        "lower",
-        label,
-        f"Response time that {quantile * 100:.10g} % of the operations did not exceed; failed ones rank above it.",
-        lambda seen: value_ms(seen.response),
-        lambda seen, operation: value_ms(seen.response_of(operation)),
-        quantile=quantile,
-    )
+    percent = f"{quantile * 100:.10g}"
+    about = f"Response time that {percent} % of the operations did not exceed; failed ones rank above it."
+    return _response(name, f"p{percent}", about, lambda spread: spread.percentile(quantile), quantile)
 
 
 _PER_S: dict[str, float] = {"second": 1, "minute": 60}
 _PER_UNIT: dict[str, Unit] = {"second": "1/s", "minute": "1/min"}
 
 
-def _of_workloads(rate: Rate) -> Entry:
+def _of_workloads(rate: Rate) -> Metric:
     """Its definition is that of each run's own workload."""
 
     def of(seen: Observed) -> float | None:
@@ -227,7 +171,7 @@ def _of_workloads(rate: Rate) -> Entry:
             None if own is None or seen.run.window_s <= 0 else _PER_S[own.per] * _right(seen, own) / seen.run.window_s
         )
 
-    return Entry(rate.name, _PER_UNIT[rate.per], "higher", rate.label, rate.about, of)
+    return Metric(rate.name, _PER_UNIT[rate.per], "higher", rate.label, rate.about, of)
 
 
 def _right(seen: Observed, rate: Rate) -> int:
@@ -248,8 +192,8 @@ def _watched(name: str) -> Metric:
     return Metric(name, "", "neither", name, "Mean over the window.", lambda seen: seen.server_mean(name), part=name)
 
 
-METRICS: tuple[Entry, ...] = (
-    Entry(
+METRICS: tuple[Metric, ...] = (
+    Metric(
         "rate",
         "ops/s",
         "higher",
@@ -258,29 +202,21 @@ METRICS: tuple[Entry, ...] = (
         lambda seen: seen.run.rate_ops_per_s,
         _operation_rate,
     ),
-    *(entry for name in ("p50", "p90", "p95", "p99", "p999") if (entry := _percentile(f"latency_{name}"))),
-    Entry(
+    *(found for name in ("p50", "p90", "p95", "p99", "p999") if (found := _percentile(f"latency_{name}"))),
+    _response(
         "latency_mean",
-        "ms",
-        "lower",
         "mean response time",
         "Mean response time; operations that failed or timed out count with the time that they took, and the mean is"
         " then a lower bound. Not defined where more than 1 % failed.",
-        lambda seen: _bound_ms(Distribution.mean, seen.response),
-        lambda seen, operation: _bound_ms(Distribution.mean, seen.response_of(operation)),
-        bound=Distribution.mean,
+        Distribution.mean,
     ),
-    Entry(
+    _response(
         "latency_max",
-        "ms",
-        "lower",
         "longest response time",
         "The longest response time; a lower bound where operations failed or timed out.",
-        lambda seen: _bound_ms(Distribution.longest, seen.response),
-        lambda seen, operation: _bound_ms(Distribution.longest, seen.response_of(operation)),
-        bound=Distribution.longest,
+        Distribution.longest,
     ),
-    Entry(
+    Metric(
         "error_ratio",
         "ratio",
         "lower",
@@ -289,7 +225,7 @@ METRICS: tuple[Entry, ...] = (
         lambda seen: seen.run.error_ratio,
         _operation_error_ratio,
     ),
-    Entry(
+    Metric(
         "abort_ratio",
         "ratio",
         "lower",
@@ -298,7 +234,7 @@ METRICS: tuple[Entry, ...] = (
         " whether they were tried again or not.",
         _abort_ratio,
     ),
-    Entry(
+    Metric(
         "unknown_ratio",
         "ratio",
         "lower",
@@ -307,7 +243,7 @@ METRICS: tuple[Entry, ...] = (
         _outcome_ratio("unknown"),
         _operation_outcome_ratio("unknown"),
     ),
-    Entry(
+    Metric(
         "retries_per_op",
         "count",
         "lower",
@@ -315,7 +251,7 @@ METRICS: tuple[Entry, ...] = (
         "Attempts beyond the first, per operation.",
         lambda seen: _per_op(seen.run.retries, seen),
     ),
-    Entry(
+    Metric(
         "pool_wait_mean",
         "ms",
         "lower",
@@ -323,7 +259,7 @@ METRICS: tuple[Entry, ...] = (
         "Mean time that users waited for a session of a pool; of pools alone.",
         lambda seen: seen.run.pool_wait.mean_ns / 1e6 if seen.run.pool_wait.count else None,
     ),
-    Entry(
+    Metric(
         "queries_per_s",
         "1/s",
         "higher",
@@ -331,7 +267,7 @@ METRICS: tuple[Entry, ...] = (
         "Statements of the operations counted, per second; of workloads that count them.",
         _queries,
     ),
-    Entry(
+    Metric(
         "server_transactions_per_minute",
         "1/min",
         "higher",
@@ -340,7 +276,7 @@ METRICS: tuple[Entry, ...] = (
         " statements COMMIT and ROLLBACK alone. Of a single server.",
         _server_transactions,
     ),
-    Entry(
+    Metric(
         "client_cpu_us_per_op",
         "µs/op",
         "lower",
@@ -348,7 +284,7 @@ METRICS: tuple[Entry, ...] = (
         "CPU time of the engine's processes in the window, per operation.",
         lambda seen: seen.run.client_cpu_us_per_op,
     ),
-    Entry(
+    Metric(
         "server_cpu_us_per_op",
         "µs/op",
         "lower",
@@ -356,7 +292,7 @@ METRICS: tuple[Entry, ...] = (
         "CPU time of the server's processes in the window, per operation; not of embedded systems.",
         lambda seen: seen.run.server_cpu_us_per_op,
     ),
-    Entry(
+    Metric(
         "cpu_us_per_op",
         "µs/op",
         "lower",
@@ -364,7 +300,7 @@ METRICS: tuple[Entry, ...] = (
         "Sum of both: on one machine work can be moved from one to the other.",
         lambda seen: _sum(seen.run.client_cpu_us_per_op, seen.run.server_cpu_us_per_op),
     ),
-    Entry(
+    Metric(
         "client_rate_min",
         "ops/s",
         "higher",
@@ -372,7 +308,7 @@ METRICS: tuple[Entry, ...] = (
         "Right operations per second of the client that had least; of runs with several.",
         lambda seen: min((client.rate_ops_per_s for client in seen.run.clients), default=None),
     ),
-    Entry(
+    Metric(
         "clock_bound",
         "ms",
         "lower",
@@ -380,7 +316,7 @@ METRICS: tuple[Entry, ...] = (
         "How far the clock of a load machine may be from where it is taken to be, of the one that is known least.",
         lambda seen: max((client.clock_bound_ns / 1e6 for client in seen.run.clients), default=0.0) or None,
     ),
-    Entry(
+    Metric(
         "client_memory_peak_bytes",
         "bytes",
         "lower",
@@ -388,7 +324,7 @@ METRICS: tuple[Entry, ...] = (
         "Most memory that the engine's processes had.",
         lambda seen: seen.run.client_memory_peak_bytes or None,
     ),
-    Entry(
+    Metric(
         "server_memory_peak_bytes",
         "bytes",
         "lower",
@@ -396,7 +332,7 @@ METRICS: tuple[Entry, ...] = (
         "Most memory that the server's processes had.",
         lambda seen: seen.run.server.memory_peak_bytes,
     ),
-    Entry(
+    Metric(
         "size_on_disk_bytes",
         "bytes",
         "lower",
@@ -404,7 +340,7 @@ METRICS: tuple[Entry, ...] = (
         "The system's data on disk after the run, its debt drained.",
         lambda seen: seen.run.server.size_on_disk_bytes,
     ),
-    Entry(
+    Metric(
         "write_bytes_per_op",
         "bytes/op",
         "lower",
@@ -412,7 +348,7 @@ METRICS: tuple[Entry, ...] = (
         "Bytes that reached the disk from the window's start until the debt was drained, per operation.",
         lambda seen: _per_op(seen.run.server.write_bytes_with_debt, seen),
     ),
-    Entry(
+    Metric(
         "write_amplification",
         "count",
         "lower",
@@ -420,7 +356,7 @@ METRICS: tuple[Entry, ...] = (
         "Bytes that reached the disk over bytes that users wrote.",
         lambda seen: seen.run.server.write_bytes_per_user_byte,
     ),
-    Entry(
+    Metric(
         "load_s",
         "s",
         "lower",
@@ -429,7 +365,7 @@ METRICS: tuple[Entry, ...] = (
         _load(lambda load: load.elapsed_s or None),
         per="load",
     ),
-    Entry(
+    Metric(
         "load_rate",
         "rows/s",
         "higher",
@@ -438,7 +374,7 @@ METRICS: tuple[Entry, ...] = (
         _load(lambda load: load.rows_per_s or None),
         per="load",
     ),
-    Entry(
+    Metric(
         "lag_s_max",
         "s",
         "lower",
@@ -446,7 +382,7 @@ METRICS: tuple[Entry, ...] = (
         "How far the replica that was furthest behind its primary was behind at most, in the window.",
         _furthest(max),
     ),
-    Entry(
+    Metric(
         "lag_s_end",
         "s",
         "lower",
@@ -455,17 +391,17 @@ METRICS: tuple[Entry, ...] = (
         _furthest(lambda lags_s: lags_s[-1]),
     ),
     *(
-        Entry(
-            figure.name,
-            figure.unit,
+        Metric(
+            one.name,
+            one.unit,
             "lower",
-            figure.label,
-            figure.about,
-            figure.of_run,
-            at_least=was_not_seen_back if figure.name == FULL_RATE else None,
+            one.label,
+            one.about,
+            one.of_run,
+            is_least=was_not_seen_back if one.name == FULL_RATE else None,
         )
-        for figure in FAULT_FIGURES
+        for one in FAULT_FIGURES
     ),
 )
 
-_BY_NAME = {entry.name: entry for entry in METRICS}
+_BY_NAME = {one.name: one for one in METRICS}

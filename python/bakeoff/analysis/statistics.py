@@ -1,6 +1,6 @@
-"""The t distribution, as the few numbers that intervals, decisions and power need; one cell over its repetitions; and
-the chance of a false claim that each of several analyses of one question may take. scipy is imported on first use
-(0.4 s when cold), because most commands never get here.
+"""The t distribution, as the few numbers that intervals, decisions and power need, and the chance of a false claim that
+each of several analyses of one question may take. scipy is imported on first use (0.4 s when cold), because most
+commands never get here.
 
 Who reads an answer, adds repetitions because it was undecided, and reads again, has two chances to be misled. So the
 chance that is allowed in all is shared out: each interim analysis is judged, over all repetitions made until then, at
@@ -18,6 +18,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from bakeoff.analysis.wording import percent_words
 
 
 @cache
@@ -57,54 +59,6 @@ def t_detectable(alpha: float, df: float, power: float) -> float:
     return float(_special().nctdtrinc(df, 1 - power, t_critical(alpha, df)))
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """low, high: t interval of the mean at `level`, None below two values; cv: standard deviation over mean.
-
-    geometric_mean: None unless all values are above zero. Comparisons are of geometric means, because ratios are
-    compared.
-    """
-
-    count: int
-    mean: float
-    median: float
-    minimum: float
-    maximum: float
-    level: float
-    sd: float | None = None
-    cv: float | None = None
-    low: float | None = None
-    high: float | None = None
-    geometric_mean: float | None = None
-
-
-def summarise(values: Sequence[float], *, level: float = 0.95) -> Summary | None:
-    """values: one a repetition, at least one, else None.
-
-    The interval says where the mean of many such repetitions would lie on this machine in this state; it assumes that
-    they are independent and roughly normal, and knows nothing of other machines or days.
-    """
-    x = np.asarray(values, dtype=float)
-    if x.size == 0:
-        return None
-    mean = float(x.mean())
-    sd = float(x.std(ddof=1)) if x.size > 1 else None
-    half = None if sd is None else t_critical(1 - level, x.size - 1) * sd / math.sqrt(x.size)
-    return Summary(
-        count=int(x.size),
-        mean=mean,
-        median=float(np.median(x)),
-        minimum=float(x.min()),
-        maximum=float(x.max()),
-        level=level,
-        sd=sd,
-        cv=None if sd is None or mean == 0 else sd / abs(mean),
-        low=None if half is None else mean - half,
-        high=None if half is None else mean + half,
-        geometric_mean=float(np.exp(np.log(x).mean())) if (x > 0).all() else None,
-    )
-
-
 #: Of what is left, spent on the next analysis: most on the first, which for most plans is the only one.
 SPENT_RATIO = 0.8
 #: So little that nothing is claimed at it, and not zero, at which there is no interval.
@@ -119,3 +73,65 @@ def alpha_at(look: int, alpha: float) -> float:
 def alpha_after(spent: Sequence[float], alpha: float) -> float:
     """What the next analysis may take, where those before it took `spent`."""
     return max(_ALPHA_MIN, SPENT_RATIO * (alpha - sum(spent)))
+
+
+#: Of the variance of an occasion's mean: where runs make up so much of it, more of them help.
+WITHIN_MATTERS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Standard deviations of logs, so nearly ratios: 0.021 is 2.1 %. runs: of a typical occasion (harmonic mean).
+
+    between: 0 where the occasions differ no more than their runs explain.
+    """
+
+    between: float
+    within: float
+    runs: float
+
+    @property
+    def share_within(self) -> float:
+        """Of the variance of an occasion's mean, what its runs make up."""
+        of_runs = self.within**2 / self.runs
+        whole = self.between**2 + of_runs
+        return of_runs / whole if whole else 0.0
+
+
+def parts(sides: Sequence[Sequence[Sequence[float]]]) -> Parts | None:
+    """sides: for each, its occasions' values, all above 0. None where no side has two occasions, or no occasion two
+    runs: then one cannot be told from the other.
+
+    A nested design with random effects: the variance within is pooled over occasions; that of the occasions' means,
+    pooled over sides, less what the runs put into it, is what lies between. With a handful of occasions it is rough.
+    Source: Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time" (2013), section 6.
+    """
+    logs = [[np.log(np.asarray(runs, dtype=float)) for runs in side] for side in sides]
+    occasions = [runs for side in logs for runs in side]
+    df_between = sum(len(side) - 1 for side in logs)
+    df_within = sum(runs.size - 1 for runs in occasions)
+    if df_between < 1 or df_within < 1:
+        return None
+    within = sum(float(((runs - runs.mean()) ** 2).sum()) for runs in occasions) / df_within
+    means = [np.asarray([runs.mean() for runs in side]) for side in logs]
+    of_means = sum(float(((found - found.mean()) ** 2).sum()) for found in means) / df_between
+    each = len(occasions) / sum(1 / runs.size for runs in occasions)
+    return Parts(math.sqrt(max(0.0, of_means - within / each)), math.sqrt(within), each)
+
+
+def parts_words(found: Sequence[Parts]) -> str:
+    """Of one objective in some cells, at least one: how far occasions and their runs differ, and what would help."""
+    within = _spread([one.within for one in found])
+    if not any(one.between for one in found):
+        said = f"occasions differ no more than their runs do (by {within})"
+    else:
+        said = f"occasions differ by about {_spread([one.between for one in found])}, runs within one by {within}"
+    if np.median([one.share_within for one in found]) >= WITHIN_MATTERS:
+        return f"{said}: more occasions would narrow the intervals, and so would more repetitions of each"
+    return f"{said}: more occasions would narrow the intervals, more repetitions hardly"
+
+
+def _spread(deviations: Sequence[float]) -> str:
+    """ "2.1 %", or "0 to 2.1 %" over several cells."""
+    low, high = (percent_words(math.expm1(one)) if one else "0 %" for one in (min(deviations), max(deviations)))
+    return low if low == high else f"{low} to {high}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.histograms import QUANTILES, Histogram, HistogramError, rank_of
-from ..analysis.response_times import Distribution, merged_distribution
+from ..analysis.percentiles import Distribution, merged_distribution
 from ..model.boundary import HistogramDoc, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
 

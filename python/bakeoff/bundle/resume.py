@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..analysis.validity import ERRORS, errors_within
+from ..analysis.validity.checks import ERRORS, errors_within
 from ..analysis.wording import percent_words
 from ..errors import BundleError
 from ..model.records import CONTINUED, BundleInfo, FactsRecord, MachineFacts, PlanRecord, RunRecord, Validity

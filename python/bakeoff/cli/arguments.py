@@ -22,8 +22,8 @@ def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
 def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[Metric]:
     """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything. where: they
     are said, an option or a plan."""
+    from ..analysis.percentiles import same_operation
     from ..analysis.registry import UnknownMetric, is_watched, metric
-    from ..analysis.response_times import same_operation
     from ..suggestions import meant
 
     rates = [rate for bundle in bundles for rate in bundle.plan.rates]

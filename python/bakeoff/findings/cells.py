@@ -10,8 +10,8 @@ from pydantic import Field
 
 from ..analysis.histograms import Histogram
 from ..analysis.metric import Metric
+from ..analysis.percentiles import Distribution, is_overloaded, operation_distribution, operation_summaries
 from ..analysis.registry import metric
-from ..analysis.response_times import Distribution, is_overloaded, operation_distribution, operation_summaries
 from ..analysis.wording import milliseconds_words, percent_words
 from ..model.boundary import Document, ResponseLimit
 from ..model.records import CellRecord, FactsRecord, OperationSummary, Percentiles, RunRecord, Scalar

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..analysis.histograms import merge
-from ..analysis.response_times import Distribution, decode, merge_documents
-from ..analysis.slow_clients import by_machine, least_known_clock, slower
+from ..analysis.percentiles import Distribution, decode, merge_documents
+from ..analysis.validity.slow_clients import by_machine, least_known_clock, slower
 from ..analysis.wording import counted
 from ..model.boundary import Document
 from ..model.clients import THIS_MACHINE, ClientRecord

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import Field
 
 from ..analysis.faults import FAULT_FIGURES
-from ..analysis.response_times import decode
+from ..analysis.percentiles import decode
 from ..analysis.wording import count_words
 from ..model.boundary import Check, Document
 from ..model.faults import FaultEffect, FaultRecord, events

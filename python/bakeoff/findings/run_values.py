@@ -15,8 +15,8 @@ import numpy as np
 from ..analysis.estimate import Invalid, RunValue, Unstated, cause_words
 from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
-from ..analysis.response_times import is_overloaded, samples_needed
-from ..analysis.slow_clients import FloatArray
+from ..analysis.percentiles import is_overloaded, samples_needed
+from ..analysis.validity.slow_clients import FloatArray
 from ..model.records import RunRecord
 from .runs import causes
 from .source import Source
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 import math
 
-from ..analysis.statistics import summarise
+from ..analysis.summary import summarise
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
 from ..model.records import Percentiles

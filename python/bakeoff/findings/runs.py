@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..analysis.estimate import REPETITIONS_MIN
-from ..analysis.validity import ERRORS
+from ..analysis.validity.checks import ERRORS
 from ..analysis.wording import counted, percent_words
 from ..model.records import CellRecord, RunRecord, Validity
 

@@ -10,8 +10,8 @@ from typing import Any
 from ..analysis import limit, thresholds
 from ..analysis.faults import FAULT_FIGURES
 from ..analysis.metric import Metric
+from ..analysis.percentiles import same_operation
 from ..analysis.registry import UnknownMetric, is_watched, metric
-from ..analysis.response_times import same_operation
 from ..analysis.thresholds import Condition, parse_threshold
 from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount

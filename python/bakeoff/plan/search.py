@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis.limit import LimitError, parse
+from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
-from ..analysis.response_times import samples_needed
 from ..model.boundary import Rate
 from ..model.levels import LOAD
 from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of

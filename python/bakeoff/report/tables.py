@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 from typing import TYPE_CHECKING
 
-from ..analysis.response_times import Distribution, decode
+from ..analysis.percentiles import Distribution, decode
 from ..model.clients import ClientRecord
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..analysis.disturbance import OTHER_PROCESSES, STEAL
+from ..analysis.validity.disturbance import OTHER_PROCESSES, STEAL
 from ..analysis.wording import seconds_words
 from ..errors import ServerError
 from ..locks import Holder, open_plain, read_holder, try_lock, write_holder

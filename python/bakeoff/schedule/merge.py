@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from ..analysis.disturbance import TENTH_NS
 from ..analysis.histograms import Histogram, merge, to_document
-from ..analysis.response_times import Distribution, decode, distribution, merge_documents
+from ..analysis.percentiles import Distribution, decode, distribution, merge_documents
+from ..analysis.validity.disturbance import TENTH_NS
 from ..model.boundary import (
     HistogramDoc,
     Interval,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from ..analysis.validity import COULD_BE_CHECKED
+from ..analysis.validity.checks import COULD_BE_CHECKED
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now

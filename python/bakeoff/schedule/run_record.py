@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..analysis.response_times import operation_summaries, percentiles
-from ..analysis.slow_clients import FloatArray, behind_in_rate, behind_in_response, signs
-from ..analysis.validity import overloaded
+from ..analysis.percentiles import operation_summaries, percentiles
+from ..analysis.validity.checks import overloaded
+from ..analysis.validity.slow_clients import FloatArray, behind_in_rate, behind_in_response, signs
 from ..errors import BakeoffError
 from ..fleet.host import ClientsLost, Place
 from ..model.boundary import Check, Interval, Open, Ready, RunResult

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..analysis import client_limit, slow_clients, steady
-from ..analysis.finding import IntegrityCheck, RunNumbers
-from ..analysis.validity import findings
+from ..analysis.validity import client_limit, slow_clients, steady
+from ..analysis.validity.checks import findings
+from ..analysis.validity.run_numbers import IntegrityCheck, RunNumbers
 from ..analysis.wording import counted
 from ..model.boundary import LoggedEvents, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord

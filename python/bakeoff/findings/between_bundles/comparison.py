@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from ...analysis.compare import ALPHA, Comparison
 from ...analysis.estimate import Estimate, Evidence, Obstacle, RunValue, unpaired
 from ...analysis.metric import Metric
-from ...analysis.occasions import Parts, parts, words
-from ...analysis.statistics import alpha_after
+from ...analysis.statistics import Parts, alpha_after, parts, parts_words
 from ...analysis.wording import counted
 from ...errors import BakeoffError, BundleError, PlanError
 from ...model.records import AnalysisRecord, CellRecord, RunRecord
@@ -38,7 +37,7 @@ class Spread:
     parts: dict[str, Parts]
 
     def __str__(self) -> str:
-        return f"{self.objective.label}: {words(list(self.parts.values()))}"
+        return f"{self.objective.label}: {parts_words(list(self.parts.values()))}"
 
 
 @dataclass(frozen=True)

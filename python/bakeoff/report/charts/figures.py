@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...analysis.metric import Metric
+from ...analysis.percentiles import is_overloaded, merged_distribution
 from ...analysis.registry import metric
-from ...analysis.response_times import is_overloaded, merged_distribution
 from ...analysis.wording import milliseconds_words, rate_words
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest, Setting, amount, axis_words, level_words, setting_words

@@ -8,8 +8,8 @@ from typing import Any
 from markupsafe import Markup
 
 from ...analysis.metric import Metric
+from ...analysis.percentiles import same_operation
 from ...analysis.registry import metric
-from ...analysis.response_times import same_operation
 from ...analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words, size_words
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer

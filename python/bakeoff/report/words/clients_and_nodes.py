@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ...analysis.slow_clients import behind_words, by_machine, crowded_words, least_known_clock
+from ...analysis.validity.slow_clients import behind_words, by_machine, crowded_words, least_known_clock
 from ...analysis.wording import counted, duration_words, grouped, milliseconds_words, percent_words, seconds_words
 from ...findings.clients_and_nodes import NAMED_MAX, ClientAnswer, NodeAnswer, named_words
 from ...findings.contestants import Contest, setting_words

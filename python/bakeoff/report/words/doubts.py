@@ -6,8 +6,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ...analysis.disturbance import OTHER_PROCESSES
-from ...analysis.steady import SECONDS_MIN
+from ...analysis.validity.disturbance import OTHER_PROCESSES
+from ...analysis.validity.steady import SECONDS_MIN
 from ...analysis.wording import counted
 from ...findings.runs import (
     _by_kind,

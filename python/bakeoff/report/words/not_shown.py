@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.client_limit import cpu_share
+from ...analysis.validity.client_limit import cpu_share
 from ...analysis.wording import bytes_words, counted, percent_words, significant
 from ...findings.cells import CellAnswer
 from ...findings.clients_and_nodes import elsewhere

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.clients import THIS_MACHINE, ClientRecord
+from ...model.clients import THIS_MACHINE, ClientRecord
+from ..statistics import t_critical
+from ..wording import counted, duration_words, percent_words, rate_words, significant
 from .client_limit import WANTED_RATIO_MAX
 from .disturbance import STEAL
-from .statistics import t_critical
-from .wording import counted, duration_words, percent_words, rate_words, significant
 
 FloatArray = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bakeoff.analysis.steady import SteadyState
+from .steady import SteadyState
 
 Severity = Literal["invalid", "disturbed", "warning", "note"]
 

@@ -10,7 +10,7 @@ runs whose answer is known (benches/verdict.py; docs/method/client-verdict.md ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.analysis.wording import percent_words
+from ..wording import percent_words
 
 #: Of the window: a worker worked, or had work to do and no core. Beyond it answers wait for the worker.
 WANTED_RATIO_MAX = 0.9

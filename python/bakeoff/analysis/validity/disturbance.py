@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bakeoff.analysis.finding import Finding, RunNumbers, Severity
-from bakeoff.analysis.wording import bytes_words, duration_words, percent_words, seconds_words, significant
+from ..wording import bytes_words, duration_words, percent_words, seconds_words, significant
+from .run_numbers import Finding, RunNumbers, Severity
 
 
 @dataclass(frozen=True, slots=True)

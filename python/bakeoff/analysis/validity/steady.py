@@ -14,9 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.analysis.wording import percent_words
-
-from .statistics import t_two_sided_p
+from ..statistics import t_two_sided_p
+from ..wording import percent_words
 
 SECONDS_MIN = 30  # the default window; docs/method/steady-state.md has how well it is judged
 BATCH_S = 5

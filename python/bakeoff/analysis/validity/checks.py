@@ -10,10 +10,9 @@ ok = None was not tested, which is said and never passes for a yes.
 from collections.abc import Callable
 from dataclasses import replace
 
-from bakeoff.analysis.finding import Finding, RunNumbers, Severity
-from bakeoff.analysis.wording import count_words, counted, duration_words, percent_words
-
+from ..wording import count_words, counted, duration_words, percent_words
 from . import disturbance
+from .run_numbers import Finding, RunNumbers, Severity
 
 # Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
 COMPLETED_RATIO_MIN = 0.99

@@ -23,7 +23,7 @@ from bakeoff.analysis.wording import count_words, duration_words, percent_words
 from ..model.boundary import HistogramDoc, OperationTimes, OutcomeName, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
 from .histograms import to_document
-from .validity import overloaded
+from .validity.checks import overloaded
 
 SAMPLES_ABOVE_MIN = 10
 _WAITED = ("ok", "unknown")
