@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import forked
+import pytest
 from bakeoff.bundle import results_folder
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.engine_program import engine_path
@@ -62,6 +63,21 @@ case "$1" in */runs/*/run.json)
 esac
 exec "$ENGINE" "$@"
 """
+
+
+#: Of a plan whose workload is the same on every system, its `[systems.db]` by kind.
+DB = {
+    "sqlite": 'kind = "sqlite"',
+    "mariadb": 'kind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "64M" } }',
+    "postgresql": 'kind = "postgresql"\nstart = { settings = { shared_buffers = "32MB" } }',
+}
+
+
+def on_systems(*kinds: str, slow: Sequence[str] = ()) -> pytest.MarkDecorator:
+    """For each of these kinds its `[systems.db]`, as the fixture `db`; slow: those are left to `make test-systems`."""
+    marks = {kind: [pytest.mark.servers] * (kind != "sqlite") + [pytest.mark.slow] * (kind in slow) for kind in DB}
+    given = [pytest.param(kind, marks=marks[kind]) for kind in (*kinds, *slow)]
+    return pytest.mark.parametrize("db", given, indirect=True)
 
 
 PROGRAM = (sys.executable, "-m", "bakeoff")

@@ -17,6 +17,7 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql import system as postgresql_installations
 from bakeoff.systems.postgresql.system import PostgreSql
 from builders.systems import running
+from commands import DB
 from mariadb_servers import private
 
 from benches.suite.peers.sysbench import PACKAGES
@@ -38,6 +39,14 @@ def postgresql_program() -> Installation:
     if not sources.here():
         sources.install(None, None, lambda _: None)
     return sources.find(None)
+
+
+@pytest.fixture
+def db(request: pytest.FixtureRequest) -> str:
+    """See `commands.on_systems`."""
+    if request.param != "sqlite":
+        request.getfixturevalue(f"{request.param}_program")
+    return f'[systems.db]\n{DB[request.param]}\ndurability = "none"\n'
 
 
 @pytest.fixture

@@ -21,10 +21,12 @@ from typing import Any
 
 #: What most commands import, directly or not, and that starts no thread: a fork would lose it.
 IMPORTED = (
-    "bakeoff.cli",
+    "bakeoff.cli.commands.run",
+    "bakeoff.cli.progress",
     "bakeoff.plan.several_plans",
     "bakeoff.schedule.conductor",
     "bakeoff.report.html.page",
+    "bakeoff.report.html.write",
     "bakeoff.report.text.terminal",
     "scipy.special",
 )
@@ -112,6 +114,9 @@ def _become(asked: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for name in IMPORTED:
         importlib.import_module(name)
+    templates = importlib.import_module("bakeoff.report.html.write").templates()
+    for name in templates.list_templates(["html"]):
+        templates.get_template(name)
     assert len(os.listdir("/proc/self/task")) == 1, "a fork has one thread alone"
     gc.freeze()
     if (asked := _serve()) is not None:

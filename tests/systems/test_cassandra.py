@@ -276,6 +276,7 @@ reset = "reload"
 """
 
 
+@pytest.mark.slow
 def test_the_hat_shop_is_the_same_in_both_layouts(
     node: Cassandra, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

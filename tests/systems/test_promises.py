@@ -322,7 +322,8 @@ def _server(kind: str, sources: Any, version: str | None, kept: Any, options: di
     scope="module",
     params=[
         "sqlite",
-        *(pytest.param(kind, marks=pytest.mark.servers) for kind in ("mariadb", "mysql", "postgresql", "cassandra")),
+        *(pytest.param(kind, marks=pytest.mark.servers) for kind in ("mariadb", "postgresql")),
+        *(pytest.param(kind, marks=[pytest.mark.servers, pytest.mark.slow]) for kind in ("mysql", "cassandra")),
     ],
 )
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:

@@ -6,12 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
-from bakeoff.provision.installation import Installation
-from commands import bakeoff, only_bundle, write_plan
+from commands import bakeoff, on_systems, only_bundle, write_plan
 
-SQLITE = '[systems.db]\nkind = "sqlite"\n'
-MARIADB = '[systems.db]\nkind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "32M" } }\n'
-POSTGRESQL = '[systems.db]\nkind = "postgresql"\nstart = { settings = { shared_buffers = "16MB" } }\n'
 WORKLOAD = """
 [workload]
 kind = "hatshop"
@@ -22,7 +18,6 @@ pipeline = {pipeline}
 
 [factors]
 threads = 6
-durability = "none"
 
 [measure]
 sessions = {sessions}
@@ -38,9 +33,9 @@ COLUMNS = ["Test ID", "Database Type", "Event Type", "Time Taken", "Success", "E
 SHA256 = "6dcb5261c386ebf45e21ab531f05bf12131e054d058f2e72c84cef54c40286b0"
 
 
-def assert_hatshop(folder: Path, system: str, layout: str, sessions: int = 2, *, pipeline: bool = False) -> None:
+def assert_hatshop(folder: Path, db: str, layout: str, sessions: int = 2, *, pipeline: bool = False) -> None:
     workload = WORKLOAD.format(layout=layout, sessions=sessions, pipeline=str(pipeline).lower())
-    done = bakeoff("run", write_plan(folder, f"title = 'hats'\nseed = 1\n{system}{workload}"), cwd=folder)
+    done = bakeoff("run", write_plan(folder, f"title = 'hats'\nseed = 1\n{db}{workload}"), cwd=folder)
     assert done.code == 0, done.out + done.err
     bundle = only_bundle(folder)
     (run,) = bundle.runs
@@ -65,16 +60,17 @@ def assert_hatshop(folder: Path, system: str, layout: str, sessions: int = 2, *,
     assert len(rows) == 3000
 
 
-def test_hatshop_on_sqlite(tmp_path: Path) -> None:
-    assert_hatshop(tmp_path, SQLITE, "line_items_by_order", sessions=6)
+@on_systems("sqlite")
+def test_each_user_may_have_a_session(tmp_path: Path, db: str) -> None:
+    assert_hatshop(tmp_path, db, "line_items_by_order", sessions=6)
 
 
-@pytest.mark.servers
-def test_hatshop_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
-    assert_hatshop(tmp_path, MARIADB, "line_items_by_order")
+@on_systems(slow=["mariadb"])
+def test_users_share_sessions(tmp_path: Path, db: str) -> None:
+    assert_hatshop(tmp_path, db, "line_items_by_order")
 
 
-@pytest.mark.servers
-@pytest.mark.parametrize("pipeline", [False, True])
-def test_hatshop_on_postgresql(pipeline: bool, tmp_path: Path, postgresql_program: Installation) -> None:
-    assert_hatshop(tmp_path, POSTGRESQL, "line_items", pipeline=pipeline)
+@on_systems("postgresql")
+@pytest.mark.parametrize("pipeline", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_transaction_may_be_one_pipeline(tmp_path: Path, db: str, pipeline: bool) -> None:
+    assert_hatshop(tmp_path, db, "line_items", pipeline=pipeline)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from bakeoff.provision.installation import Installation
-from commands import bakeoff, only_bundle, write_plan
+from commands import bakeoff, on_systems, only_bundle, write_plan
 
-SQLITE = '[systems.db]\nkind = "sqlite"\n'
-MARIADB = '[systems.db]\nkind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "32M" } }\n'
-POSTGRESQL = '[systems.db]\nkind = "postgresql"\nstart = { settings = { shared_buffers = "16MB" } }\n'
 WORKLOAD = """
 [workload]
 kind = "linkbench"
@@ -21,7 +16,6 @@ loader_chunk_size = 200
 
 [factors]
 threads = 4
-durability = "none"
 
 [measure]
 warm_up = "100ms"
@@ -35,10 +29,11 @@ REQUESTS = {
 }
 
 
-def assert_linkbench(folder: Path, system: str) -> None:
-    done = bakeoff("run", write_plan(folder, f"title = 'graph'\n{system}{WORKLOAD}"), cwd=folder)
+@on_systems("sqlite", "postgresql", slow=["mariadb"])
+def test_it_is_loaded_asked_and_counted(tmp_path: Path, db: str) -> None:
+    done = bakeoff("run", write_plan(tmp_path, f"title = 'graph'\n{db}{WORKLOAD}"), cwd=tmp_path)
     assert done.code == 0, done.out + done.err
-    (run,) = only_bundle(folder).runs
+    (run,) = only_bundle(tmp_path).runs
     assert run.valid, run.validity
     assert run.ok == 4000
     assert {series.operation for series in run.series} == REQUESTS
@@ -48,17 +43,3 @@ def assert_linkbench(folder: Path, system: str) -> None:
     assert isinstance(evidence, dict)
     assert set(evidence) == {"links_added", "nodes_added", "nodes_deleted"}
     assert all(isinstance(rows, dict) and rows["rows"] for rows in evidence.values()), evidence
-
-
-def test_linkbench_on_sqlite(tmp_path: Path) -> None:
-    assert_linkbench(tmp_path, SQLITE)
-
-
-@pytest.mark.servers
-def test_linkbench_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
-    assert_linkbench(tmp_path, MARIADB)
-
-
-@pytest.mark.servers
-def test_linkbench_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
-    assert_linkbench(tmp_path, POSTGRESQL)

@@ -8,17 +8,13 @@ from pathlib import Path
 
 import pytest
 from bakeoff.model.records import RunRecord
-from bakeoff.provision.installation import Installation
-from commands import bakeoff, only_bundle, write_plan
+from commands import bakeoff, on_systems, only_bundle, write_plan
 
 EXAMPLES = Path(__file__).parents[2] / "plans/examples"
-SQLITE = '[systems.db]\nkind = "sqlite"\n'
-MARIADB = '[systems.db]\nkind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "32M" } }\n'
-POSTGRESQL = '[systems.db]\nkind = "postgresql"\nstart = { settings = { shared_buffers = "16MB" } }\n'
+SQLITE = '[systems.db]\nkind = "sqlite"\ndurability = "none"\n'
 SHORT = """
 [factors]
 threads = 4
-durability = "none"
 
 [measure]
 warm_up = "100ms"
@@ -40,10 +36,11 @@ def only_run(folder: Path) -> RunRecord:
     return run
 
 
-def assert_shop(folder: Path, system: str) -> None:
-    done = bakeoff("run", write_plan(folder, f"title = 'shop'\n{system}{shop()}{SHORT}"), cwd=folder)
+@on_systems("sqlite", "mariadb", slow=["postgresql"])
+def test_the_shop_of_the_examples(tmp_path: Path, db: str) -> None:
+    done = bakeoff("run", write_plan(tmp_path, f"title = 'shop'\n{db}{shop()}{SHORT}"), cwd=tmp_path)
     assert done.code == 0, done.out + done.err
-    run = only_run(folder)
+    run = only_run(tmp_path)
     assert run.valid, run.validity
     assert run.ok == 1000
     assert {check.name for check in run.checks} == {"every order has its customer", "what left the stock was ordered"}
@@ -54,20 +51,6 @@ def assert_shop(folder: Path, system: str) -> None:
     assert isinstance(acknowledged, dict)
     assert set(acknowledged) == {"browse", "order"}
     assert run.queries.write > 0
-
-
-def test_the_shop_of_the_examples_on_sqlite(tmp_path: Path) -> None:
-    assert_shop(tmp_path, SQLITE)
-
-
-@pytest.mark.servers
-def test_the_shop_of_the_examples_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
-    assert_shop(tmp_path, MARIADB)
-
-
-@pytest.mark.servers
-def test_the_shop_of_the_examples_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
-    assert_shop(tmp_path, POSTGRESQL)
 
 
 ITEMS = """
@@ -102,19 +85,10 @@ def run_items(folder: Path, system: str, *, expect: str = "{ statement = 1, rows
     return done.code
 
 
-def test_rows_of_a_file_are_stored_as_they_are(tmp_path: Path) -> None:
-    assert run_items(tmp_path, SQLITE) == 0
+@on_systems("sqlite", "postgresql", slow=["mariadb"])
+def test_rows_of_a_file_are_stored_as_they_are(tmp_path: Path, db: str) -> None:
+    assert run_items(tmp_path, db) == 0
     assert only_run(tmp_path).ok == 1000
-
-
-@pytest.mark.servers
-def test_rows_of_a_file_are_stored_as_they_are_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
-    assert run_items(tmp_path, MARIADB) == 0
-
-
-@pytest.mark.servers
-def test_rows_of_a_file_are_stored_as_they_are_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
-    assert run_items(tmp_path, POSTGRESQL) == 0
 
 
 def test_an_answer_that_is_not_what_the_plan_expects_is_wrong(tmp_path: Path) -> None:
@@ -190,8 +164,9 @@ def test_a_row_that_the_system_refuses_is_told_with_its_file_and_line(tmp_path: 
 def test_a_setting_that_a_script_changes_makes_the_run_invalid(tmp_path: Path) -> None:
     for name, text in (FILES | {"look.sql": "PRAGMA synchronous = OFF;\nSELECT id FROM items WHERE id = 1;"}).items():
         (tmp_path / name).write_text(text)
-    plan = ITEMS.format(system=SQLITE, expect="", nulls=1).replace("checks = [", "unchecked_sql = true\nchecks = [")
-    done = bakeoff("run", write_plan(tmp_path, plan + SHORT.replace('"none"', '"full"')), cwd=tmp_path)
+    system = SQLITE.replace('"none"', '"full"')
+    plan = ITEMS.format(system=system, expect="", nulls=1).replace("checks = [", "unchecked_sql = true\nchecks = [")
+    done = bakeoff("run", write_plan(tmp_path, plan + SHORT), cwd=tmp_path)
     run = only_run(tmp_path)
     assert not run.valid
     (failed,) = [check for check in run.checks if not check.ok]

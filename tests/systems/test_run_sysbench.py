@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
-from bakeoff.provision.installation import Installation
-from commands import bakeoff, only_bundle, write_plan
+from commands import bakeoff, on_systems, only_bundle, write_plan
 
 PLAN = """
 title = "sysbench, short"
 seed = 3
 
-[systems.db]
 {system}
-
 [workload]
 kind = "sysbench"
 tables = 2
@@ -35,8 +31,6 @@ timeout = "10m"
 repetitions = 1
 """
 
-SQLITE = 'kind = "sqlite"\ndurability = "none"'
-MARIADB = 'kind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "32M" } }\ndurability = "none"'
 STATEMENTS = {"oltp_read_write": (14, 4, 2), "oltp_point_select": (1, 0, 0)}
 
 
@@ -52,11 +46,12 @@ def assert_counted(bundle: Bundle, run: RunRecord, reads: int, writes: int, othe
     assert run.ok * changing <= sent.write + sent.other <= attempts_max * changing, (sent, run.ok, run.retries)
 
 
-def assert_measured(folder: Path, system: str) -> None:
-    done = bakeoff("run", write_plan(folder, PLAN.format(system=system)), cwd=folder)
+@on_systems("sqlite", "mariadb")
+def test_its_statements_are_counted_and_reported_as_it_does(tmp_path: Path, db: str) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PLAN.format(system=db)), cwd=tmp_path)
     assert done.code == 0, done.err
     assert "Statements per second:" in done.out
-    bundle = only_bundle(folder)
+    bundle = only_bundle(tmp_path)
     scripts = {cell.id: cell.levels["script"] for cell in bundle.plan.cells}
     assert len(bundle.runs) == 2
     for run in bundle.runs:
@@ -69,28 +64,15 @@ def assert_measured(folder: Path, system: str) -> None:
         table = bundle.intervals(run.id)
         assert table is not None
         assert sum(table.column("reads").to_pylist()) >= run.queries.read > 0
-    printed = bakeoff("report", "--format", "sysbench", bundle.folder, cwd=folder)
+    printed = bakeoff("report", "--format", "sysbench", bundle.folder, cwd=tmp_path)
     assert printed.code == 0, printed.err
     assert [int(n) for n in re.findall(r"transactions:\s+(\d+)", printed.out)] == [run.ok for run in bundle.runs]
     assert re.findall(r"Number of threads: (\d+)", printed.out) == ["2", "2"]
 
 
-def test_on_sqlite(tmp_path: Path) -> None:
-    assert_measured(tmp_path, SQLITE)
-
-
-@pytest.mark.servers
-def test_on_a_private_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
-    assert_measured(tmp_path, MARIADB)
-    (facts, *_) = only_bundle(tmp_path).facts.values()
-    assert facts.product == "MariaDB"
-
-
-@pytest.mark.servers
-def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, mariadb_program: Installation) -> None:
-    text = (
-        PLAN.format(system=MARIADB).replace("tables = 2", "tables = 1").replace("table_size = 1000", "table_size = 20")
-    )
+@on_systems("mariadb")
+def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, db: str) -> None:
+    text = PLAN.format(system=db).replace("tables = 2", "tables = 1").replace("table_size = 1000", "table_size = 20")
     text = text.replace('["oltp_read_write", "oltp_point_select"]', '"oltp_read_write"').replace(
         "threads = 2", "threads = 8"
     )
@@ -106,9 +88,9 @@ def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, mariad
     assert f"ignored errors:                      {run.retries} " in printed.out, printed.out
 
 
-@pytest.mark.servers
-def test_either_client_is_named_in_the_report(tmp_path: Path, mariadb_program: Installation) -> None:
-    text = PLAN.format(system=MARIADB).replace('script = ["oltp_read_write", "oltp_point_select"]', "")
+@on_systems("mariadb")
+def test_either_client_is_named_in_the_report(tmp_path: Path, db: str) -> None:
+    text = PLAN.format(system=db).replace('script = ["oltp_read_write", "oltp_point_select"]', "")
     text = text.replace("threads = 2", 'threads = 2\n"db.client" = ["wire", "mysql_async"]')
     done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)
     assert done.code == 0, done.err

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from ...terminal import printable
 from ..answer import Answer, answer_of
 
 if TYPE_CHECKING:
+    import jinja2
     from markupsafe import Markup
 
     from ..charts.figures import Figures
@@ -73,10 +75,23 @@ def write_report(bundle: Source, out: Path | None = None, answer: Answer | None 
 
 def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides | None = None) -> str:
     """sides: of bundles that are compared, what a page shows besides."""
-    import jinja2
     from markupsafe import Markup
 
     from .page import page_of
+
+    script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
+    page: dict[str, Any] = page_of(bundle, answer, figures)
+    return (
+        templates()
+        .get_template("report.html")
+        .render(**page, sides=sides, script=Markup(script), script_hash=Markup(_hash(script)))
+    )
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """It keeps what it has compiled, which takes longer than to write a page."""
+    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("bakeoff.report.html"),
@@ -85,13 +100,9 @@ def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides |
         trim_blocks=True,
         finalize=_shown,
     )
-    script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
     environment.filters["breakable"] = _breakable
     environment.filters["levels"] = _levels
-    page: dict[str, Any] = page_of(bundle, answer, figures)
-    return environment.get_template("report.html").render(
-        **page, sides=sides, script=Markup(script), script_hash=Markup(_hash(script))
-    )
+    return environment
 
 
 def _shown(value: Any) -> Any:
