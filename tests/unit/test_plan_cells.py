@@ -218,8 +218,13 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
     cell = plan.cells[0]
     assert (cell.pacing, cell.limit) == (Closed(), TimeLimit(window_s=30))
     assert (cell.threads, cell.clients, cell.workers, cell.sessions) == (1, 1, 0, None)
-    assert (plan.record.repetitions, plan.warm_up_s, plan.timeout_s, plan.error_budget_ratio) == (5, 10, 10, 0.001)
-    assert (plan.record.reset, plan.cache, plan.witness_rate_ops_per_s) == ("restore", "warm", None)
+    assert (plan.record.repetitions, plan.warm_up_s, plan.timeout_s, plan.record.error_budget_ratio) == (
+        5,
+        10,
+        10,
+        0.001,
+    )
+    assert (plan.record.reset, plan.record.cache, plan.measure.witness_rate_ops_per_s) == ("restore", "warm", None)
     assert plan.record.pacing == "closed loop"
 
 
@@ -302,7 +307,7 @@ def test_the_data_of_a_swept_size_are_what_is_asked_about() -> None:
 def test_client_and_server_on_the_same_core_are_warned_of() -> None:
     core = min(os.sched_getaffinity(0))
     together = read(measure=f"placement = {{ client = {core}, server = '{core}' }}")
-    assert (together.client_cores, together.server_cores) == ([core], [core])
+    assert (together.measure.placement.client, together.measure.placement.server) == ([core], [core])
     assert any(f"share the cores {core}" in words for words in together.warnings)
     assert read(measure=f"placement = {{ client = [{core}] }}").record.placement == {"client": [core]}
 

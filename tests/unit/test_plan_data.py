@@ -142,7 +142,7 @@ def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -
 )
 def test_tables_that_exist_are_read_whole_only_where_the_plan_says_so(systems: str, said: str, cache: str) -> None:
     plan = read(systems=systems, workload="preset = 'c'", measure=said)
-    assert plan.cache == cache
+    assert plan.record.cache == cache
     assert any("no cache is warmed, on mariadb neither" in words for words in plan.warnings) == (MARIADB in systems)
 
 

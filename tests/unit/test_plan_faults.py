@@ -57,7 +57,7 @@ def test_a_fault_is_part_of_what_a_cell_is() -> None:
 
 def test_what_is_done_when_a_node_fails_is_no_part_of_a_cell() -> None:
     ended = read(systems=MARIADB, measure=f"{WINDOW}\non_node_failure = 'end'")
-    assert ended.ends_with_a_node
+    assert ended.measure.ends_with_a_node
     assert ended.cells[0].record.id == plan().cells[0].record.id
 
 

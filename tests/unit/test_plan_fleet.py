@@ -180,7 +180,7 @@ def test_cores_of_load_machines_are_not_held_against_this_one() -> None:
     cores = '[measure]\nplacement = { client = "4096" }\n'
     with pytest.raises(PlanError, match="there is no core 4096 here"):
         read(f"{cores}[fleet]\nlocal = 2")
-    assert read(f'{cores}[fleet]\nssh = ["a"]').client_cores == [4096]
+    assert read(f'{cores}[fleet]\nssh = ["a"]').measure.placement.client == [4096]
 
 
 def test_a_fleet_is_no_part_of_a_cell() -> None:

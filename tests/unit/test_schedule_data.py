@@ -10,6 +10,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Check
 from bakeoff.model.records import RunRecord
+from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule.instance import Data, Instance
 from bakeoff.systems.base import Found
 
@@ -52,7 +53,9 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
         Any,
         SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="", reset=reset),
     )
-    made.plan = cast(Any, SimpleNamespace(cells=[], check_sample=10, cache="warm", server_cores=[]))
+    made.plan = cast(
+        Any, SimpleNamespace(cells=[], measure=MeasureTable(check_sample=10), record=SimpleNamespace(cache="warm"))
+    )
     made.system = cast(
         Any,
         SimpleNamespace(

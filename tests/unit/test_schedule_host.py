@@ -26,6 +26,7 @@ from bakeoff.model.boundary import (
     RunSpec,
     Warning,
 )
+from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule.phases import Phases
 
 PROGRESS = [Progress(elapsed_s=1.0, done=10, total=20), Progress(elapsed_s=2.0, done=20, total=20)]
@@ -115,7 +116,9 @@ def result(phase: str) -> RunResult:
 
 def setting() -> Sequence[Any]:
     """A plan, a cell and a system, as far as the short phases look."""
-    plan = SimpleNamespace(record=SimpleNamespace(seed=1), timeout_s=10.0, client_cores=[], sessions_of_largest_run=4)
+    plan = SimpleNamespace(
+        record=SimpleNamespace(seed=1), timeout_s=10.0, measure=MeasureTable(), sessions_of_largest_run=4
+    )
     cell = SimpleNamespace(
         workload=SimpleNamespace(spec={"kind": "ycsb"}, tables=["t"]),
         clients=1,

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import OperationsLimit, TimeLimit
+from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule import one_run
 from bakeoff.schedule.nodes import FrozenNodes
 
@@ -41,7 +42,7 @@ def frosty(frozen: set[str], nodes: int = 3) -> FrozenNodes:
 def test_a_run_ends_with_a_node_where_the_plan_says_so_and_else_where_nothing_is_left_to_wait_for(
     frozen: set[str], ends_with_a_node: bool, limit: TimeLimit | OperationsLimit, at_s: float, ends: bool
 ) -> None:
-    plan: Any = SimpleNamespace(ends_with_a_node=ends_with_a_node, warm_up_s=1.0)
+    plan: Any = SimpleNamespace(measure=SimpleNamespace(ends_with_a_node=ends_with_a_node), warm_up_s=1.0)
     cell: Any = SimpleNamespace(limit=limit)
     assert one_run.ends_now(frosty(frozen), cell, plan, at_s) is ends
 
@@ -58,7 +59,7 @@ def test_a_client_that_has_much_to_make_ready_is_waited_for_and_told(prepares_s:
 
 
 def test_a_run_that_ended_with_a_node_has_failed_and_names_it() -> None:
-    plan: Any = SimpleNamespace(ends_with_a_node=True)
+    plan: Any = SimpleNamespace(measure=MeasureTable(on_node_failure="end"))
     with pytest.raises(ServerError) as caught:
         one_run.refuse_frozen(frosty({"n2"}), plan, "run b01-c")
     assert caught.value.what == "n2 did not answer for 8 s"

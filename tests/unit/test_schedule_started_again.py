@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule import run_validity as judge
 from bakeoff.schedule.instance import Instance
 from bakeoff.schedule.nodes import away_words
@@ -59,7 +60,7 @@ def instance(system: Three, *, started: bool) -> Instance:
     parts: dict[str, Any] = {
         "system": system,
         "cell": SimpleNamespace(reset="none"),
-        "plan": SimpleNamespace(server_cores=[]),
+        "plan": SimpleNamespace(measure=MeasureTable()),
         "data": None,
         "_started": started,
     }

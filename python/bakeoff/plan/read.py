@@ -23,7 +23,7 @@ from .check import with_faults
 from .comparison import advice, check_limits, check_objective, check_thresholds, rates_of, read_comparison
 from .document.read import note, read_document
 from .document.source import Source
-from .document.tables import MeasureTable, PlanDocument, plan_tree
+from .document.tables import PlanDocument, plan_tree
 from .factors import read_constants
 from .grid import Combination, choose, read_grid, varying
 from .machines import SourcesOf, alike_sources, check_fleet, packager_words, with_source
@@ -31,7 +31,6 @@ from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
 from .workload import PlanWorkloads
 
-WITNESS_RATE_OPS_PER_S = 100.0
 Kinds = Mapping[str, type[System]]
 
 
@@ -212,15 +211,7 @@ class _Reading:
             skipped=self.skipped,
             warm_up_s=measure.warm_up,
             timeout_s=measure.timeout,
-            error_budget_ratio=measure.error_budget,
-            witness_rate_ops_per_s=_witness(measure),
-            cache=cache,
-            vary_seed=measure.vary_seed,
-            client_cores=measure.placement.client,
-            server_cores=measure.placement.server,
-            check_sample=measure.check_sample,
-            event_log=measure.event_log,
-            ends_with_a_node=measure.on_node_failure == "end",
+            measure=measure,
             sessions_of_largest_run=max(
                 *(cell.sessions or cell.threads for cell in cells),
                 *map(builder.sessions, builder.grid.combinations),
@@ -238,12 +229,6 @@ def _inputs(cells: list[Cell], kinds: Kinds, base_dir: Path) -> dict[str, Path]:
     for cell in cells:
         paths |= {base_dir / name for name in kinds[cell.record.system].input_files(cell.system_options)}
     return {os.path.relpath(path, base_dir): path for path in sorted(paths)}
-
-
-def _witness(measure: MeasureTable) -> float | None:
-    if isinstance(measure.witness, bool):
-        return WITNESS_RATE_OPS_PER_S if measure.witness else None
-    return float(measure.witness)
 
 
 def record_of(

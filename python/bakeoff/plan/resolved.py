@@ -11,6 +11,7 @@ from ..fleet.spec import FleetSpec
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
 from ..model.levels import PORTABLE
 from ..model.records import CellRecord, PlanRecord, Scalar
+from .document.tables import MeasureTable
 from .routing import Routing
 
 if TYPE_CHECKING:
@@ -95,16 +96,8 @@ class ResolvedPlan:
     skipped: dict[str, str]
     warm_up_s: float
     timeout_s: float
-    error_budget_ratio: float
-    witness_rate_ops_per_s: float | None
-    cache: str  # warm | cold | as-is
-    vary_seed: bool
-    client_cores: list[int]
-    server_cores: list[int]
-    check_sample: int
-    event_log: bool
-    #: A run ends as soon as one of its nodes fails that nobody planned to hurt.
-    ends_with_a_node: bool
+    #: What the plan says of measuring; what follows from it and from the systems is in `record`.
+    measure: MeasureTable
     #: Of one client, cells that are left out this time included. What suits these is what every run is asked with: a
     #: sweep that changed its way of asking the kernel in the middle would show a step of the client's.
     sessions_of_largest_run: int
@@ -119,7 +112,7 @@ class ResolvedPlan:
     def seed_of_block(self, block: int) -> int:
         """Of its runs' operations, the same for all cells; the data have the plan's. A search varies it: runs that all
         draw the same operations are no evidence of what others would do, and its interval would be of that one draw."""
-        return self.record.seed + block if self.vary_seed or self.record.search else self.record.seed
+        return self.record.seed + block if self.measure.vary_seed or self.record.search else self.record.seed
 
     def arrival_seed_of_block(self, block: int) -> int:
         """Of its runs' arrivals, the same for all cells: repetitions that all met one draw of them would agree about

@@ -92,7 +92,11 @@ def _refuse_searches(named: Mapping[str, ResolvedPlan]) -> None:
 def _refuse_other_measuring(base: str, first: ResolvedPlan, name: str, plan: ResolvedPlan) -> None:
     said = [dict(_flat(_shared(one.record.resolved))) for one in (first, plan)]
     decided = [
-        {"measure.cache": p.cache, "measure.window": p.record.window_s, "measure.operations": p.record.operations}
+        {
+            "measure.cache": p.record.cache,
+            "measure.window": p.record.window_s,
+            "measure.operations": p.record.operations,
+        }
         for p in (first, plan)
     ]
     for a, b in (said, decided):

@@ -116,7 +116,7 @@ class Instance:
         """Makes the tables, loads and checks them, and keeps a copy where one will be put back."""
         self._make_place()
         self.start()
-        if self.plan.cache == "cold":
+        if self.plan.record.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
         self.system.check_tables(self.cell.workload.tables)
@@ -183,7 +183,7 @@ class Instance:
     def _check(self, done: Done, *, after_run: bool) -> list[Check]:
         if not self.system.keeps_data:
             return []
-        expected = CheckSpec(evidence=done, sample=self.plan.check_sample, after_run=after_run)
+        expected = CheckSpec(evidence=done, sample=self.plan.measure.check_sample, after_run=after_run)
         return self.phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
 
     def _load_record(self, rows: int, elapsed_s: float, checks: list[Check]) -> LoadRecord:
@@ -216,7 +216,7 @@ class Instance:
             self._started = True
             self._pin()
         self.start()
-        if self.plan.cache == "cold":
+        if self.plan.record.cache == "cold":
             self._refuse_memory()
         self.data = Data(data.begun, snapshot=data.snapshot) if self.system.private else data
         return True
@@ -343,14 +343,14 @@ class Instance:
 
     def _pin(self) -> None:
         """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
-        if not self.plan.server_cores or not self.system.private:
+        if not self.plan.measure.placement.server or not self.system.private:
             return
         for pid in self.system.pids():
             try:
-                pin(pid, self.plan.server_cores)
+                pin(pid, self.plan.measure.placement.server)
             except OSError as error:
                 raise PlanError(
-                    f"cannot keep the server on cores {self.plan.server_cores}: {error.strerror}",
+                    f"cannot keep the server on cores {self.plan.measure.placement.server}: {error.strerror}",
                     where="measure.placement.server",
                     hint="name cores that this machine has",
                 ) from error

@@ -53,7 +53,7 @@ def lock_folder() -> Path:
 
 def cores_of(plan: ResolvedPlan, *, server: bool) -> list[int]:
     """Those that the client, and a server of ours if there is one, may use."""
-    named = [plan.client_cores, *([plan.server_cores] if server else [])]
+    named = [plan.measure.placement.client, *([plan.measure.placement.server] if server else [])]
     return sorted(set().union(*named) if all(named) else os.sched_getaffinity(0))
 
 
@@ -62,8 +62,10 @@ def shares_cores(plan: ResolvedPlan, system: System) -> bool:
     this machine that `placement` does not keep apart."""
     if system.capabilities().embedded:
         return True
-    apart = system.private and plan.client_cores and plan.server_cores
-    return system.runs_here() and not (apart and set(plan.client_cores).isdisjoint(plan.server_cores))
+    apart = system.private and plan.measure.placement.client and plan.measure.placement.server
+    return system.runs_here() and not (
+        apart and set(plan.measure.placement.client).isdisjoint(plan.measure.placement.server)
+    )
 
 
 def cores_of_all(plan: ResolvedPlan) -> list[int]:

@@ -97,7 +97,11 @@ def make(
     record.engine_warnings += instance.phases.warnings()
     record.shares_cores = shares_cores(plan, system) and any(place.is_here for place in measured.places)
     record.clients = client_records(
-        measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
+        measured.results,
+        measured.places,
+        measured.intervals,
+        plan.measure.placement.client,
+        open_loop=record.due is not None,
     )
     record.verdict = run_validity.client_verdict(record, cell)
     record.validity = run_validity.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
@@ -112,9 +116,9 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
     watcher.stage("resetting")
     instance.reset(folder)
     disk_is_quiet = wait_for_writeback(WRITEBACK_TIMEOUT_S)
-    if plan.cache == "cold":
+    if plan.record.cache == "cold":
         instance.make_cold()
-    elif plan.cache == "warm" and instance.system.keeps_data:
+    elif plan.record.cache == "warm" and instance.system.keeps_data:
         watcher.stage("warming")
         instance.phases.warm(plan, cell, instance.system, folder, watcher.stage)
     return disk_is_quiet
@@ -188,11 +192,11 @@ def _start_clients(
         document.limit = cell.limit
         document.warm_up_s = plan.warm_up_s
         document.retry = cell.retry
-        document.error_budget_ratio = plan.error_budget_ratio
-        document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
+        document.error_budget_ratio = plan.record.error_budget_ratio
+        document.witness_rate_ops_per_s = plan.measure.witness_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
-        if plan.event_log:
+        if plan.measure.event_log:
             log = writer.run_folder(slot.run) / ("events.csv" if client == 0 else f"events.{client}.csv")
             document.event_log = EventLogSpec(path=str(log.absolute()), test_id=slot.run, database=cell.record.system)
         path = writer.run_spec(slot.run, client, document)
@@ -213,7 +217,7 @@ def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
 def ends_now(nodes: FrozenNodes, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:
     """Whether a run is ended at this second of it: as the plan says, or because all nodes are frozen and it may not end
     by itself. In a window they may wake up, and it will; a number of operations will not."""
-    if plan.ends_with_a_node and nodes.frozen:
+    if plan.measure.ends_with_a_node and nodes.frozen:
         return True
     window_s = _window_s(cell)
     return nodes.all_frozen and (window_s is None or at_s > plan.warm_up_s + window_s)
@@ -221,7 +225,7 @@ def ends_now(nodes: FrozenNodes, cell: Cell, plan: ResolvedPlan, at_s: float) ->
 
 def refuse_frozen(nodes: FrozenNodes, plan: ResolvedPlan, where: str) -> None:
     """Raises ServerError where the plan says that a run ends with a node."""
-    if plan.ends_with_a_node and nodes.frozen:
+    if plan.measure.ends_with_a_node and nodes.frozen:
         words = f"{', '.join(sorted(nodes.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
         raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
 
@@ -274,8 +278,8 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
         return []
     expected = CheckSpec(
         evidence=instance.done_with([result.evidence for result in measured.results]),
-        sample=plan.check_sample,
-        acknowledged=max(plan.check_sample, ACKNOWLEDGED_MAX if cell.record.faults else 0),
+        sample=plan.measure.check_sample,
+        acknowledged=max(plan.measure.check_sample, ACKNOWLEDGED_MAX if cell.record.faults else 0),
         after_run=cell.workload.writes or cell.reset == "none" or cell.data == "existing",
     )
     try:

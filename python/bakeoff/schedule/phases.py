@@ -47,7 +47,7 @@ def spec(
         spin=not shares_cores(plan, system),
         timeout_s=plan.timeout_s,
         isolation=cell.record.isolation,
-        cores=plan.client_cores,
+        cores=plan.measure.placement.client,
     )
     return document, env
 

@@ -82,7 +82,7 @@ def validity(
     machine = _measured_machine(record)
     numbers = RunNumbers(
         error_ratio=record.budgeted_error_ratio,
-        error_budget_ratio=plan.error_budget_ratio,
+        error_budget_ratio=plan.record.error_budget_ratio,
         wrong=record.errors.get("wrong", 0),
         unknown=record.errors.get("unknown", 0),
         revoked=record.revoked,
@@ -100,7 +100,7 @@ def validity(
         logged=sum(log.rows for log in record.event_log) if record.event_log else None,
         not_logged=sum(log.lost for log in record.event_log),
         log_cpu_us_per_op=_log_cpu_us_per_op(record.event_log),
-        witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
+        witness_missing=plan.measure.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
         checks=[IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),

@@ -175,6 +175,9 @@ def _pacing(value: Any) -> Any:
     return value
 
 
+WITNESS_RATE_OPS_PER_S = 100.0
+
+
 def _witness(value: Any) -> Any:
     return value if isinstance(value, bool) else parse_rate_ops_per_s(value)
 
@@ -211,6 +214,18 @@ class MeasureTable(Table):
     check_sample: int = Field(default=100, ge=0, le=10**15)
     on_node_failure: Literal["go on", "end"] = "go on"
     repeat_disturbed: int | None = Field(default=None, ge=0, le=1_000_000)
+
+    @property
+    def witness_rate_ops_per_s(self) -> float | None:
+        """None: no latency probe."""
+        if isinstance(self.witness, bool):
+            return WITNESS_RATE_OPS_PER_S if self.witness else None
+        return float(self.witness)
+
+    @property
+    def ends_with_a_node(self) -> bool:
+        """A run ends as soon as one of its nodes fails that nobody planned to hurt."""
+        return self.on_node_failure == "end"
 
 
 class FaultTable(Table):

@@ -228,7 +228,7 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
         checks = "to check them rows are counted and a sample of rows is read, before the first run and after each run"
         if cells[0].workload.spec["kind"] == "sql":
             checks = "to check them only the queries under `checks` are run"
-        if plan.cache == "warm":
+        if plan.record.cache == "warm":
             runs = counted(len(cells) * plan.record.repetitions, "run", "runs")
             words = f'{every}{size} are read whole before each of {runs} (cache = "warm")'
             words += ", which takes other data of this server out of its cache"

@@ -110,9 +110,9 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
         total_s += _load_s(cell)
     elif _by_turns(plan, cell):
         total_s += _restart_s(cell)
-    if plan.cache == "cold":
+    if plan.record.cache == "cold":
         total_s += _restart_s(cell)
-    elif plan.cache == "warm":
+    elif plan.record.cache == "warm":
         total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
     return total_s
 
