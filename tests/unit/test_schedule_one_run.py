@@ -17,7 +17,7 @@ from bakeoff.schedule.nodes import FrozenNodes
 @pytest.mark.parametrize("quiet", [True, False])
 def test_a_disk_that_did_not_become_quiet_is_told(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_run, "wait_for_writeback", lambda timeout_s: quiet)
-    plan: Any = SimpleNamespace(cache="as-is")
+    plan: Any = SimpleNamespace(record=SimpleNamespace(cache="as-is"))
     instance: Any = SimpleNamespace(reset=lambda folder: None)
     assert one_run._prepare(cast(Any, None), plan, instance, Path(), one_run.Watcher()) is quiet
 
