@@ -12,11 +12,11 @@ import pytest
 from bakeoff.cli import main
 from bakeoff.cli.commands.doctor import _doubts, _show
 from bakeoff.errors import BakeoffError, ExitCode
-from bakeoff.fleet import link
+from bakeoff.fleet import keeper_connection
 from bakeoff.fleet.clusters import Cluster, local
 from bakeoff.fleet.dask import DaskHost
-from bakeoff.fleet.keeper import here
 from bakeoff.fleet.machine_check import Servers, Visited, visit
+from bakeoff.fleet.remote_keeper import here
 from bakeoff.plan.document.fleet import read_said
 from bakeoff.plan.machines import servers, unstarted
 from bakeoff.plan.read import resolve
@@ -66,7 +66,7 @@ def test_a_machine_that_does_not_reach_a_server_or_runs_another_engine_is_unfit(
     assert [machine.unfit for machine in found] == [
         f"Dask worker {n} does not reach db at 127.0.0.1:{address[1]}" for n in (1, 2)
     ]
-    monkeypatch.setattr(link, "engine_list", lambda: {"engine_version": "9.9.9"})
+    monkeypatch.setattr(keeper_connection, "engine_list", lambda: {"engine_version": "9.9.9"})
     found = look(cluster, {})
     assert all("and this bakeoff is 9.9.9" in machine.unfit for machine in found)
 

@@ -22,15 +22,15 @@ from typing import Any
 import psutil
 import pytest
 from bakeoff.errors import BakeoffError, EngineError
-from bakeoff.fleet import keeper, link
+from bakeoff.fleet import keeper_connection, remote_keeper
 from bakeoff.fleet.engine_events import EngineLines
 from bakeoff.fleet.host import MachineLost
-from bakeoff.fleet.link import Link, Machine, Switchboard
+from bakeoff.fleet.keeper_connection import Link, Machine, Switchboard
 from bakeoff.fleet.portable_spec import Carried
 from bakeoff.model.boundary import Event, Warning
 from bakeoff.provision.certificate import make_certificate
 
-SOURCE = inspect.getsource(keeper)
+SOURCE = inspect.getsource(remote_keeper)
 #: What a fake engine says; `list` is asked of every one.
 LISTED = 'if [ "$1" = list ]; then echo \'{"engine_version": "9"}\'; exit; fi\n'
 SAYS = 'echo "{\\"event\\":\\"warning\\",\\"what\\":\\"$1\\",\\"at_s\\":0}"'
@@ -108,9 +108,9 @@ HASTY = PATIENT.replace("SILENCE_S = 60.0", "SILENCE_S = 2.0")
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     path = tmp_path / "engine"
-    monkeypatch.setattr(link, "engine_path", lambda: path)
-    monkeypatch.setattr(link, "engine_sha256", lambda: hashlib.sha256(path.read_bytes()).hexdigest())
-    monkeypatch.setattr(link, "engine_list", lambda: {"engine_version": "9"})
+    monkeypatch.setattr(keeper_connection, "engine_path", lambda: path)
+    monkeypatch.setattr(keeper_connection, "engine_sha256", lambda: hashlib.sha256(path.read_bytes()).hexdigest())
+    monkeypatch.setattr(keeper_connection, "engine_list", lambda: {"engine_version": "9"})
     board = Switchboard("127.0.0.1", None)
     made = Stage(tmp_path, board)
     try:
@@ -170,7 +170,7 @@ def test_a_folder_that_others_may_write_to_is_no_cache(stage: Stage) -> None:
 
 
 def test_an_engine_of_another_version_is_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "engine_list", lambda: {"engine_version": "10"})
+    monkeypatch.setattr(keeper_connection, "engine_list", lambda: {"engine_version": "10"})
     stage.engine("say begun")
     expected, heard = stage.expect()
     stage.start(expected.token)
@@ -275,7 +275,7 @@ def test_it_is_ended_when_the_worker_is_silent(stage: Stage) -> None:
 
 
 def test_it_is_ended_when_the_controller_is_silent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "BEAT_S", 3600.0)
+    monkeypatch.setattr(remote_keeper, "BEAT_S", 3600.0)
     _, heard, process, pid = begun(stage, STUBBORN, HASTY.replace("_worker_gone(stdin), ", ""))
     assert "nothing was heard of the controller for 2 s" in heard.end().what
     assert process.wait(60) is not None
@@ -285,8 +285,8 @@ def test_it_is_ended_when_the_controller_is_silent(stage: Stage, monkeypatch: py
 def test_a_controller_that_stood_still_does_not_say_that_a_machine_did(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "SILENCE_S", 4.0)
-    monkeypatch.setattr(keeper, "BEAT_S", 0.1)
+    monkeypatch.setattr(remote_keeper, "SILENCE_S", 4.0)
+    monkeypatch.setattr(remote_keeper, "BEAT_S", 0.1)
     _, heard, process, pid = begun(stage, STUBBORN, HASTY)
     stage.board.do(time.sleep, 5.0)
     assert re.fullmatch(r"this machine, which carries out the plan, stood still for \d+ s", heard.end().what)
@@ -304,13 +304,13 @@ def test_it_ends_with_a_keeper_that_is_killed(stage: Stage) -> None:
 def test_a_machine_that_begins_with_no_client_is_lost_and_one_that_does_has_more_time(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "_BEGIN_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(keeper_connection, "_BEGIN_TIMEOUT_S", 0.5)
     stage.engine("say begun")
     _, heard = stage.expect()
     error = heard.end()
     assert isinstance(error, MachineLost)
     assert "it has not begun with its client" in error.what
-    monkeypatch.setattr(link, "_BEGIN_TIMEOUT_S", 3600.0)
+    monkeypatch.setattr(keeper_connection, "_BEGIN_TIMEOUT_S", 3600.0)
     stage.machine.greeted = time.monotonic()
     expected, heard = stage.expect()
     stage.start(expected.token)
@@ -324,7 +324,7 @@ def test_who_knows_no_token_is_let_go_without_a_word_and_each_token_is_good_once
     expected, _, _, _ = begun(stage, "exec cat >/dev/null")
     for token in ("", "0" * 32, expected.token):
         with socket.create_connection(("127.0.0.1", stage.board.port), timeout=60) as stranger:
-            stranger.sendall(keeper.frame(keeper.HELLO, {"token": token, "system": "Linux"}))
+            stranger.sendall(remote_keeper.frame(remote_keeper.HELLO, {"token": token, "system": "Linux"}))
             assert stranger.recv(1) == b""
     with socket.create_connection(("127.0.0.1", stage.board.port), timeout=60) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
@@ -337,34 +337,34 @@ def read(sent: bytes) -> tuple[bytes, bytes]:
         reader = asyncio.StreamReader()
         reader.feed_data(sent)
         reader.feed_eof()
-        return await keeper.read_frame(reader)
+        return await remote_keeper.read_frame(reader)
 
     return asyncio.run(reading())
 
 
 def test_frames_are_read_as_they_were_written() -> None:
-    assert read(keeper.frame(keeper.OUT, b"a line\n")) == (keeper.OUT, b"a line\n")
-    kind, payload = read(keeper.frame(keeper.HELLO, {"token": "x"}))
-    assert (kind, keeper.said(payload)) == (keeper.HELLO, {"token": "x"})
+    assert read(remote_keeper.frame(remote_keeper.OUT, b"a line\n")) == (remote_keeper.OUT, b"a line\n")
+    kind, payload = read(remote_keeper.frame(remote_keeper.HELLO, {"token": "x"}))
+    assert (kind, remote_keeper.said(payload)) == (remote_keeper.HELLO, {"token": "x"})
 
 
-@pytest.mark.parametrize("sent", [b"", b"\0\0", keeper.frame(keeper.OUT, b"a line")[:-1]])
+@pytest.mark.parametrize("sent", [b"", b"\0\0", remote_keeper.frame(remote_keeper.OUT, b"a line")[:-1]])
 def test_a_frame_that_is_cut_short_is_the_end_of_the_connection(sent: bytes) -> None:
-    with pytest.raises(keeper.Gone, match="the connection to it ended"):
+    with pytest.raises(remote_keeper.Gone, match="the connection to it ended"):
         read(sent)
 
 
 def test_a_frame_that_is_too_long_is_not_waited_for() -> None:
-    with pytest.raises(keeper.Gone, match="none may be longer"):
-        read((keeper.FRAME_MAX_BYTES + 1).to_bytes(4, "big") + keeper.OUT)
+    with pytest.raises(remote_keeper.Gone, match="none may be longer"):
+        read((remote_keeper.FRAME_MAX_BYTES + 1).to_bytes(4, "big") + remote_keeper.OUT)
 
 
 @pytest.mark.parametrize("payload", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_table_is_refused_in_words(payload: bytes) -> None:
-    with pytest.raises(keeper.Gone, match="nobody understands"):
-        keeper.said(payload)
-    with pytest.raises(keeper.Gone, match="nobody understands"):
-        keeper.stamps(payload)
+    with pytest.raises(remote_keeper.Gone, match="nobody understands"):
+        remote_keeper.said(payload)
+    with pytest.raises(remote_keeper.Gone, match="nobody understands"):
+        remote_keeper.stamps(payload)
 
 
 # -- encrypted ---------------------------------------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""Where engine processes run: `local` for now, one file per way of spreading them."""
+"""Where engine processes run: on this machine (`local`) or on others (`ssh`, `dask`); `host` is the interface."""

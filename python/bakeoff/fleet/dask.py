@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import PlanError
-from . import keeper
-from .link import Link, Machine, Switchboard
+from . import remote_keeper
+from .keeper_connection import Link, Machine, Switchboard
 from .load_machines import LoadMachines
 from .spec import is_loopback
 
@@ -43,7 +43,7 @@ class DaskHost(LoadMachines):
     ) -> None:
         self._cluster = cluster
         self._tasks: dict[str, list[Future]] = {}
-        self._source = inspect.getsource(keeper)
+        self._source = inspect.getsource(remote_keeper)
         encrypted = cluster.address.startswith("tls://")
         tls = cluster.security.get_listen_args("client")["ssl_context"] if encrypted else None
         board = Switchboard(cluster.listen or _address_towards(cluster.address), tls, cluster.port)

@@ -1,5 +1,5 @@
-"""Engine processes on load machines, however these are reached: a keeper holds each engine (`keeper.py`), and the
-controller has one end of each keeper's connection (`link.py`)."""
+"""Engine processes on load machines, however these are reached: a keeper holds each engine (`remote_keeper`), and the
+controller has one end of its connection (`keeper_connection`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Self
 from ..analysis.wording import seconds_words
 from ..errors import BakeoffError
 from ..model.boundary import Ready
-from . import keeper
+from . import remote_keeper
 from .engine_events import EngineLines
 from .host import Place
-from .link import Link, Machine, Switchboard
+from .keeper_connection import Link, Machine, Switchboard
 from .local import GRACE_S, SILENT_GRACE_S
 from .portable_spec import carried
 
@@ -80,7 +80,7 @@ class RemoteEngines(EngineLines):
 
     def pids(self) -> list[int]:
         """Of engines and keepers."""
-        here = keeper.here()
+        here = remote_keeper.here()
         links = [link for link in self._links if here and link.greeting.get("here") == here]
         return [pid for link in links for pid in (link.engine_pid, link.greeting["pid"]) if pid]
 

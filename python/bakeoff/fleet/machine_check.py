@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BakeoffError
-from . import keeper
+from . import remote_keeper
 from .clock_offset import offset
-from .link import Link, Machine, Switchboard
+from .keeper_connection import Link, Machine, Switchboard
 from .load_machines import LoadMachines
 from .portable_spec import Carried
 
@@ -112,20 +112,20 @@ class _Visit(Link):
         self._refuse_platform()
         visited.engine = "carried" if await self._bring_engine() else "there"
         visited.io_uring_refusal = (await self._ask("list")).get("io_uring_refusal")
-        self._write(keeper.REACH, {"addresses": self._carried.addresses})
-        visited.server_round_trip_ns = keeper.said(await self._expect(keeper.REACHED))
+        self._write(remote_keeper.REACH, {"addresses": self._carried.addresses})
+        visited.server_round_trip_ns = remote_keeper.said(await self._expect(remote_keeper.REACHED))
         await self._tell_bandwidth()
 
     async def _listen(self) -> None:
         self.finished = True
-        self._write(keeper.END, {"grace_s": 0.0})
-        with suppress(keeper.Gone):
+        self._write(remote_keeper.END, {"grace_s": 0.0})
+        with suppress(remote_keeper.Gone):
             while True:
                 await self._hear()
 
     async def _ask(self, *arguments: str) -> dict[str, Any]:
-        self._write(keeper.ASK, {"arguments": arguments})
-        return keeper.said(str(keeper.said(await self._expect(keeper.SAID))["out"]).encode())
+        self._write(remote_keeper.ASK, {"arguments": arguments})
+        return remote_keeper.said(str(remote_keeper.said(await self._expect(remote_keeper.SAID))["out"]).encode())
 
     async def _tell_clock(self) -> None:
         for _ in range(_EXCHANGES):
@@ -137,9 +137,9 @@ class _Visit(Link):
     async def _tell_bandwidth(self) -> None:
         """From the controller to it: the keeper answers a time stamp once it has what was sent before."""
         began = time.monotonic()
-        self._write(keeper.FILE, {"name": "bandwidth", "size_bytes": _BANDWIDTH_BYTES})
-        part = bytes(keeper.PART_BYTES)
-        for _ in range(_BANDWIDTH_BYTES // keeper.PART_BYTES):
+        self._write(remote_keeper.FILE, {"name": "bandwidth", "size_bytes": _BANDWIDTH_BYTES})
+        part = bytes(remote_keeper.PART_BYTES)
+        for _ in range(_BANDWIDTH_BYTES // remote_keeper.PART_BYTES):
             await self._part(part)
         await self._exchange()
         self._visited.bandwidth_bytes_per_s = _BANDWIDTH_BYTES / (time.monotonic() - began)

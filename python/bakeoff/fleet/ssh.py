@@ -14,8 +14,8 @@ from typing import Any
 import asyncssh
 
 from ..errors import BakeoffError
-from . import keeper
-from .link import Link, Machine, Switchboard
+from . import remote_keeper
+from .keeper_connection import Link, Machine, Switchboard
 from .load_machines import LoadMachines
 from .spec import Ssh
 
@@ -46,7 +46,7 @@ class SshHost(LoadMachines):
         self._python = way.remote_python
         self._connections: dict[str, asyncssh.SSHClientConnection] = {}
         self._held: dict[str, set[Link]] = {host: set() for host in way.hosts}
-        self._command = shlex.join([self._python, "-I", "-c", inspect.getsource(keeper)])
+        self._command = shlex.join([self._python, "-I", "-c", inspect.getsource(remote_keeper)])
         board = Switchboard()
         try:
             board.wait(self._connect_all(way.hosts))
@@ -82,17 +82,17 @@ class SshHost(LoadMachines):
         session = _Session()
         try:
             if (connection := self._connections.get(host)) is None:
-                raise keeper.Gone("the connection to it ended")
+                raise remote_keeper.Gone("the connection to it ended")
             await connection.create_session(lambda: session, self._command, encoding=None)
             session.writer.write(b"{}\n")  # the errand
-            kind, greeting = await keeper.read_frame(session.reader)
-            if kind != keeper.HELLO:
-                raise keeper.Gone("a frame came that nobody waits for")
+            kind, greeting = await remote_keeper.read_frame(session.reader)
+            if kind != remote_keeper.HELLO:
+                raise remote_keeper.Gone("a frame came that nobody waits for")
             link.machine.greeted = time.monotonic()
-            await link.converse(session.reader, session.writer, keeper.said(greeting))
+            await link.converse(session.reader, session.writer, remote_keeper.said(greeting))
             if link.is_lost:  # its keeper may be frozen, and hold the engine
                 await asyncio.wait_for(connection.run(f"kill -KILL {int(link.greeting['pid'])}"), _KILL_TIMEOUT_S)
-        except (OSError, asyncssh.Error, keeper.Gone) as error:
+        except (OSError, asyncssh.Error, remote_keeper.Gone) as error:
             link.lose(session.last_words or str(error))
         finally:
             self._held[host].discard(link)

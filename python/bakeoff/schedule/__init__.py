@@ -1,1 +1,1 @@
-"""Carrying a plan out: `conduct` is the whole story; each other file is one of its chapters."""
+"""Carrying a plan out: `conductor` is the whole story; each other file is one of its chapters."""

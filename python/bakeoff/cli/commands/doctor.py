@@ -231,7 +231,7 @@ def _doubts(machine: Visited) -> list[str]:
 def _shared(found: Sequence[Visited]) -> list[str]:
     """Of workers that are on one machine, or on this one."""
     from ...findings.clients_and_nodes import named_words
-    from ...fleet.keeper import here
+    from ...fleet.remote_keeper import here
 
     ours = here().partition(" ")[0]
     by_machine: dict[str, list[Visited]] = {}

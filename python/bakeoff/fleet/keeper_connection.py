@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..errors import BakeoffError, EngineError
-from . import keeper
+from . import remote_keeper
 from .clock_offset import Exchange, Offset, bound_over, offset
 from .engine_events import LAST_WORDS_CHARS
 from .engine_program import engine_list, engine_path, engine_sha256
@@ -104,7 +104,7 @@ class Link:
     # -- what the run asks of it ---------------------------------------------------------------------------------------
 
     def send(self, line: str) -> None:
-        self._board.do(self._write, keeper.LINE, line.encode() + b"\n")
+        self._board.do(self._write, remote_keeper.LINE, line.encode() + b"\n")
 
     def compare(self) -> None:
         """Its clock with ours; `compared` says when that has been done."""
@@ -134,7 +134,7 @@ class Link:
             late = epoch_unix_ns - self._told_unix_ns
         if before is None:
             return Place(self.machine.name, is_here=False)
-        same = bool(keeper.here()) and self.greeting.get("here") == keeper.here()
+        same = bool(remote_keeper.here()) and self.greeting.get("here") == remote_keeper.here()
         return Place(
             machine=self.machine.name,
             is_here=same and abs(before.ahead_ns) <= before.bound_ns,
@@ -157,7 +157,7 @@ class Link:
         try:
             await self._set_up()
             await self._listen()
-        except keeper.Gone as gone:
+        except remote_keeper.Gone as gone:
             self._lose(str(gone))
         except EngineError as error:
             self._finish(error)
@@ -172,19 +172,19 @@ class Link:
         async with self.machine.carrying:
             await self._bring_engine()
             if self.machine.server_round_trip_ns is None:
-                self._write(keeper.REACH, {"addresses": self._carried.addresses})
-                self.machine.server_round_trip_ns = keeper.said(await self._expect(keeper.REACHED))
+                self._write(remote_keeper.REACH, {"addresses": self._carried.addresses})
+                self.machine.server_round_trip_ns = remote_keeper.said(await self._expect(remote_keeper.REACHED))
         for name, path in self._carried.inputs.items():
             await self._send_file(name, path)
         document = self._carried.document.encode()
         outputs = list(self._carried.outputs)
-        self._write(keeper.RUN, {"env": self._carried.env, "outputs": outputs, "size_bytes": len(document)})
-        for begin in range(0, len(document), keeper.PART_BYTES):
-            await self._part(document[begin : begin + keeper.PART_BYTES])
-        self.engine_pid = keeper.said(await self._expect(keeper.RUNNING))["pid"]
+        self._write(remote_keeper.RUN, {"env": self._carried.env, "outputs": outputs, "size_bytes": len(document)})
+        for begin in range(0, len(document), remote_keeper.PART_BYTES):
+            await self._part(document[begin : begin + remote_keeper.PART_BYTES])
+        self.engine_pid = remote_keeper.said(await self._expect(remote_keeper.RUNNING))["pid"]
 
     def _refuse_platform(self) -> None:
-        ours, theirs = keeper.machine()["system"], self.greeting.get("system")
+        ours, theirs = remote_keeper.machine()["system"], self.greeting.get("system")
         if ours != theirs:
             raise EngineError(
                 f"{self.machine.name} cannot run the measuring program, which is for {ours}: it is {theirs}",
@@ -196,14 +196,14 @@ class Link:
         """Under its content's name; carried there where the machine lacks it, which is what it returns."""
         path, equipped = engine_path(), self.machine.equipped
         size_bytes = path.stat().st_size
-        self._write(keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes, "checked": equipped})
-        carried = not keeper.said(await self._expect(keeper.HAVE))["have"]
+        self._write(remote_keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes, "checked": equipped})
+        carried = not remote_keeper.said(await self._expect(remote_keeper.HAVE))["have"]
         if carried:
             await self._send_parts(path, size_bytes)
         if equipped:
             return carried
-        self._write(keeper.ASK, {"arguments": ["list"]})
-        answer = keeper.said(await self._expect(keeper.SAID))
+        self._write(remote_keeper.ASK, {"arguments": ["list"]})
+        answer = remote_keeper.said(await self._expect(remote_keeper.SAID))
         ours = engine_list()["engine_version"]
         if answer["code"] != 0:
             why = str(answer["err"]).strip() or "it does not say why"
@@ -212,7 +212,7 @@ class Link:
                 where=self._lines.where,
                 hint=f"it has {self.greeting['libc']}; what was built on the oldest of the machines runs on all",
             )
-        theirs = keeper.said(str(answer["out"]).encode()).get("engine_version")
+        theirs = remote_keeper.said(str(answer["out"]).encode()).get("engine_version")
         if theirs != ours:
             raise EngineError(
                 f"the measuring program on {self.machine.name} says that it is {theirs}, and this bakeoff is {ours}",
@@ -225,7 +225,7 @@ class Link:
     async def _send_file(self, name: str, path: Path) -> None:
         try:
             size_bytes = path.stat().st_size
-            self._write(keeper.FILE, {"name": name, "size_bytes": size_bytes})
+            self._write(remote_keeper.FILE, {"name": name, "size_bytes": size_bytes})
             await self._send_parts(path, size_bytes)
         except OSError as error:
             raise EngineError(f"{path} cannot be read: {error.strerror}", where=self._lines.where) from error
@@ -233,14 +233,14 @@ class Link:
     async def _send_parts(self, path: Path, size_bytes: int) -> None:
         with open(path, "rb") as file:
             while size_bytes > 0:
-                part = file.read(min(keeper.PART_BYTES, size_bytes))
+                part = file.read(min(remote_keeper.PART_BYTES, size_bytes))
                 if not part:
                     raise EngineError(f"{path} became shorter while it was read", where=self._lines.where)
                 size_bytes -= len(part)
                 await self._part(part)
 
     async def _part(self, part: bytes) -> None:
-        self._write(keeper.PART, part)
+        self._write(remote_keeper.PART, part)
         with suppress(OSError):  # told when reading
             assert self._writer is not None
             await self._writer.drain()
@@ -250,16 +250,16 @@ class Link:
         with open(self._log, "ab", opener=not_through_a_link) as log:
             while True:
                 kind, payload = await self._hear()
-                if kind == keeper.OUT:
+                if kind == remote_keeper.OUT:
                     self._take_lines(payload)
-                elif kind == keeper.LOG:
+                elif kind == remote_keeper.LOG:
                     log.write(payload)
                     log.flush()
                     self._last_words = (self._last_words + payload)[-4 * LAST_WORDS_CHARS :]
-                elif kind == keeper.FILE:
-                    await self._receive(**keeper.said(payload))
-                elif kind == keeper.ENDED:
-                    self._board.spawn(self._conclude(int(keeper.said(payload)["code"])))
+                elif kind == remote_keeper.FILE:
+                    await self._receive(**remote_keeper.said(payload))
+                elif kind == remote_keeper.ENDED:
+                    self._board.spawn(self._conclude(int(remote_keeper.said(payload)["code"])))
                 else:
                     self._take(kind, payload)
 
@@ -287,10 +287,10 @@ class Link:
         """An output of the engine's, to where the document had it."""
         path = self._carried.outputs.get(name)
         if path is None:
-            raise keeper.Gone("it sends a file that nobody asked for")
+            raise remote_keeper.Gone("it sends a file that nobody asked for")
         with open(path, "wb", opener=not_through_a_link) as file:
             while size_bytes > 0:
-                part = await self._expect(keeper.PART)
+                part = await self._expect(remote_keeper.PART)
                 size_bytes -= len(part)
                 file.write(part)
 
@@ -302,7 +302,7 @@ class Link:
         self._line.append(rest)
         self._line_bytes += len(rest)
         if self._line_bytes > _LINE_MAX_BYTES:
-            raise keeper.Gone(f"its engine says more than {_LINE_MAX_BYTES} bytes in one line")
+            raise remote_keeper.Gone(f"its engine says more than {_LINE_MAX_BYTES} bytes in one line")
 
     async def _expect(self, wanted: bytes) -> bytes:
         while True:
@@ -313,34 +313,34 @@ class Link:
 
     async def _hear(self) -> tuple[bytes, bytes]:
         assert self._reader is not None
-        kind, payload = await keeper.read_frame(self._reader)
-        if kind == keeper.TROUBLE:
-            raise keeper.Gone(str(keeper.said(payload).get("what")))
+        kind, payload = await remote_keeper.read_frame(self._reader)
+        if kind == remote_keeper.TROUBLE:
+            raise remote_keeper.Gone(str(remote_keeper.said(payload).get("what")))
         return kind, payload
 
     def _take(self, kind: bytes, payload: bytes) -> None:
         """What may come at any time."""
         back_ns = time.monotonic_ns()
-        if kind == keeper.PONG:
-            self._exchanges.append(Exchange(*keeper.stamps(payload), back_ns))
+        if kind == remote_keeper.PONG:
+            self._exchanges.append(Exchange(*remote_keeper.stamps(payload), back_ns))
             self._ponged.set()
-        elif kind == keeper.STARTED:
-            self._told_unix_ns = int(keeper.said(payload)["unix_ns"])
+        elif kind == remote_keeper.STARTED:
+            self._told_unix_ns = int(remote_keeper.said(payload)["unix_ns"])
         else:
-            raise keeper.Gone("a frame came that nobody waits for")
+            raise remote_keeper.Gone("a frame came that nobody waits for")
 
     async def _beat(self) -> None:
         while True:
             self._ping()
-            await asyncio.sleep(keeper.BEAT_S)
+            await asyncio.sleep(remote_keeper.BEAT_S)
 
     def _ping(self) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(keeper.ping())
+            self._writer.write(remote_keeper.ping())
 
     def _write(self, kind: bytes, payload: bytes | dict[str, Any]) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(keeper.frame(kind, payload))
+            self._writer.write(remote_keeper.frame(kind, payload))
 
     def expire(self) -> None:
         """Loses it, where its machine begins with none any more; looks again later where it does."""
@@ -359,17 +359,17 @@ class Link:
     def _begin(self, monotonic_ns: int) -> None:
         self._before = offset(self._exchanges)
         self._exchanges.clear()
-        self._write(keeper.START, {"monotonic_ns": monotonic_ns + self._before.ahead_ns})
+        self._write(remote_keeper.START, {"monotonic_ns": monotonic_ns + self._before.ahead_ns})
 
     def _end(self, grace_s: float) -> None:
         self.finished = True
         self._board.forget(self)
         if self._writer is None:
             self.over.set()
-        self._write(keeper.END, {"grace_s": grace_s})
+        self._write(remote_keeper.END, {"grace_s": grace_s})
 
     def _lose(self, why: str) -> None:
-        if (stalled_s := self._board.stalled_s) > keeper.SILENCE_S / 2:
+        if (stalled_s := self._board.stalled_s) > remote_keeper.SILENCE_S / 2:
             self._finish(StoodStill(stalled_s, self._lines.where))
         else:
             self.machine.equipped = False  # what went wrong may be what it has: it is looked at anew
@@ -422,12 +422,12 @@ class Switchboard:
     @property
     def stalled_s(self) -> float:
         """For how long this process stood still just now. Whoever is frozen hears of nobody, and nobody of it."""
-        return max(self._stalled_s, time.monotonic() - self._beaten - keeper.BEAT_S)
+        return max(self._stalled_s, time.monotonic() - self._beaten - remote_keeper.BEAT_S)
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(keeper.BEAT_S)
-            self._stalled_s = time.monotonic() - self._beaten - keeper.BEAT_S
+            await asyncio.sleep(remote_keeper.BEAT_S)
+            self._stalled_s = time.monotonic() - self._beaten - remote_keeper.BEAT_S
             self._beaten = time.monotonic()
 
     def expect(self, link: Link) -> None:
@@ -477,9 +477,9 @@ class Switchboard:
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Only one that knows a token, and each once: whoever else connects is let go without a word."""
         try:
-            kind, payload = await keeper.read_frame(reader)
-            greeting = keeper.said(payload) if kind == keeper.HELLO else {}
-        except keeper.Gone:
+            kind, payload = await remote_keeper.read_frame(reader)
+            greeting = remote_keeper.said(payload) if kind == remote_keeper.HELLO else {}
+        except remote_keeper.Gone:
             greeting = {}
         link = self._expected.pop(str(greeting.get("token")), None)
         if link is None:
