@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,13 @@ from .merge import Merged, merge_results
 from .nodes import silences
 from .run_order import Slot
 from .sampler import Sampler
+
+#: Fields that a record has from the merged results, and those that it adds up over clients.
+_OF_ALL = (
+    *("window_s", "rate_ops_per_s", "completed", "ok", "ok_from_warm_up", "revoked", "error_ratio", "headline"),
+    *("series", "nodes", "queries", "lateness", "pool_wait", "unfinished_by_operation", "user_bytes_written"),
+)
+_SUMMED = ("retries", "retries_after_conflict", "reconnects", "connections_lost")
 
 
 @dataclass
@@ -57,42 +65,22 @@ def record(
     client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
     failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
     return RunRecord(
-        id=slot.run,
-        block=slot.block,
-        cell=slot.cell,
-        order=slot.order,
-        attempt=slot.attempt,
+        **_place(slot),
+        **{name: getattr(merged, name) for name in _OF_ALL},
+        **{name: sum(getattr(result, name) for result in results) for name in _SUMMED},
         started=started,
         state="done",
         seed=results[0].seed,
-        window_s=merged.window_s,
-        rate_ops_per_s=merged.rate_ops_per_s,
         offered_ops_per_s=None if due is None else due / merged.window_s,
         due=due,
-        completed=merged.completed,
-        ok=merged.ok,
-        ok_from_warm_up=merged.ok_from_warm_up,
         errors=errors,
-        error_ratio=merged.error_ratio,
         response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
-        headline=merged.headline,
         failures=failures,
         operations=operation_summaries([merged]),
-        series=merged.series,
         unfinished=merged.unfinished.count,
         backlog=merged.backlog.count,
-        unfinished_by_operation=merged.unfinished_by_operation,
         backlog_ages=merged.backlog,
-        lateness=merged.lateness,
-        pool_wait=merged.pool_wait,
-        nodes=merged.nodes,
         silences=silences(measured.sampler.silences(), measured.faults),
-        queries=merged.queries,
-        retries=sum(r.retries for r in results),
-        retries_after_conflict=sum(r.retries_after_conflict for r in results),
-        reconnects=sum(r.reconnects for r in results),
-        connections_lost=sum(r.connections_lost for r in results),
-        revoked=merged.revoked,
         error_samples=[sample for r in results for sample in r.errors][:20],
         stream_hashes=[text for r in results for text in r.stream_hashes],
         connect_s=max(r.connect_s for r in measured.ready),
@@ -113,7 +101,6 @@ def record(
         watching_failure=measured.sampler.failure,
         engine_warnings=measured.warnings,
         evidence=[r.evidence for r in results],
-        user_bytes_written=merged.user_bytes_written,
         checks=checks,
         validity=[],
         client=measured.ready[0].client,
@@ -124,14 +111,14 @@ def record(
     )
 
 
+def _place(slot: Slot) -> dict[str, Any]:
+    return {"id": slot.run, **asdict(slot)}
+
+
 def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) -> RunRecord:
     """The record of a run that could not be completed: it stays in the bundle, with its reason, and is not compared."""
     return RunRecord(
-        id=slot.run,
-        block=slot.block,
-        cell=slot.cell,
-        order=slot.order,
-        attempt=slot.attempt,
+        **_place(slot),
         started=started,
         state="failed",
         failure=f"{error}; hint: {error.hint}" if error.hint else str(error),
