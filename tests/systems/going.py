@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.cli.event_schema import TOLD, RunEnds, Second, WarningTold
+from bakeoff.cli.event_schema import EVENT, RunEnds, Second, WarningTold
 from commands import started, wait_until
 
 E = TypeVar("E")
@@ -31,7 +31,7 @@ class Going:
         assert self.process.stdout is not None
         with self.process.stdout as lines:
             for line in lines:
-                self._told.append(TOLD.validate_json(line))
+                self._told.append(EVENT.validate_json(line))
 
     def _read(self) -> None:
         assert self.process.stderr is not None

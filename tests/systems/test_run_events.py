@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from bakeoff.cli.event_schema import EVENTS_FORMAT, TOLD, Begin, Compared, Done, Phase, RunBegins, RunEnds, Second
+from bakeoff.cli.event_schema import EVENT, EVENTS_FORMAT, Begin, Compared, Done, Phase, RunBegins, RunEnds, Second
 from commands import bakeoff, only_bundle, write_plan
 
 PLAN = """
@@ -39,7 +39,7 @@ def test_every_line_is_an_event_and_no_text_steers_a_terminal(tmp_path: Path) ->
     assert done.code == 0, done.err
     assert done.out.isascii()
     assert "\x1b" not in done.out + done.err
-    told = [TOLD.validate_json(line) for line in done.out.splitlines()]
+    told = [EVENT.validate_json(line) for line in done.out.splitlines()]
     first, last = told[0], told[-1]
     assert isinstance(first, Begin)
     assert (first.format, first.runs, first.runs_done) == (EVENTS_FORMAT, 2, 0)

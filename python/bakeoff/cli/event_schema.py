@@ -3,7 +3,7 @@ or given another meaning without a new `EVENTS_FORMAT`; new events and new field
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 
@@ -142,17 +142,6 @@ class Done(Document):
     report: str | None = Field(description="report.html; null: none was made")
 
 
-EVENTS: tuple[type[Document], ...] = (
-    Begin,
-    CellAdded,
-    Loading,
-    RunBegins,
-    Phase,
-    Second,
-    WarningTold,
-    RunEnds,
-    Compared,
-    Done,
-)
-Told = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done
-TOLD: TypeAdapter[Told] = TypeAdapter(Annotated[Told, Field(discriminator="event")])
+Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done
+EVENTS: tuple[type[Document], ...] = get_args(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])

@@ -148,6 +148,12 @@ def tell(event: Document) -> None:
     flush()
 
 
+_SAME_OF_A_RUN = (
+    *("state", "failure", "valid", "standing", "attempt"),
+    *("rate_ops_per_s", "error_ratio", "errors", "response"),
+)
+
+
 class Events(Line):
     """Told of everything that the progress line is."""
 
@@ -201,23 +207,9 @@ class Events(Line):
         super().interval(interval)
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
-        tell(
-            RunEnds(
-                run=slot.run,
-                cell=slot.cell,
-                block=slot.block,
-                state=record.state,
-                failure=record.failure,
-                valid=record.valid,
-                standing=record.standing,
-                attempt=record.attempt,
-                findings=[finding for finding in record.validity if finding.ok is False],
-                rate_ops_per_s=record.rate_ops_per_s,
-                error_ratio=record.error_ratio,
-                errors=record.errors,
-                response=record.response,
-            )
-        )
+        same = {name: getattr(record, name) for name in _SAME_OF_A_RUN}
+        findings = [finding for finding in record.validity if finding.ok is False]
+        tell(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
         super().run_ends(slot, cell, record)
         self._run = ""
 

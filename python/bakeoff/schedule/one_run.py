@@ -262,9 +262,7 @@ def _server_side(system: System, measured: Measured, merged: Merged, debt_start:
     except BakeoffError:
         side.debt_drained = False
     sampler.last_look()  # after the drain, whose bytes belong to this run
-    usage = sampler.window_usage()
-    side.cpu_s, side.memory_peak_bytes = usage.cpu_s, usage.memory_peak_bytes
-    side.io_read_bytes, side.io_write_bytes = usage.io_read_bytes, usage.io_write_bytes
+    side = side.model_copy(update=sampler.window_usage().model_dump(exclude_unset=True))
     side.write_bytes_with_debt = sampler.written_since_window_start()
     written = merged.user_bytes_written
     if side.write_bytes_with_debt is not None and written:
@@ -288,12 +286,4 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
         instance.start()  # of several nodes those that have ended, so that they hold the same again
         return instance.phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:
-        return [
-            Check(
-                name=COULD_BE_CHECKED,
-                ok=False,
-                expected="an answer",
-                actual=str(error),
-                evidence=[],
-            )
-        ]
+        return [Check(name=COULD_BE_CHECKED, ok=False, expected="an answer", actual=str(error), evidence=[])]

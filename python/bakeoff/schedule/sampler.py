@@ -9,10 +9,9 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from ..model.records import MachineSide, NodeSilence
+from ..model.records import MachineSide, NodeSilence, ServerSide
 from ..provision import other_processes as neighbours
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
@@ -38,16 +37,6 @@ _OURS = "machine.ours_cpu_s"
 #: Between two looks. One that comes later than this was kept from looking.
 _LOOK_EVERY_S = 1.0
 _LATE_S = 0.5
-
-
-@dataclass(frozen=True)
-class Usage:
-    """The server processes over the window; None: not watched."""
-
-    cpu_s: float | None = None
-    memory_peak_bytes: int | None = None
-    io_read_bytes: int | None = None
-    io_write_bytes: int | None = None
 
 
 class Sampler:
@@ -152,8 +141,9 @@ class Sampler:
         grown = {name: rate for name, rate in rates.items() if rate >= 0}
         return grown | {f"{prefix}{name}": value for name, value in looks[after].gauges.items()}
 
-    def window_usage(self) -> Usage:
-        return Usage(
+    def window_usage(self) -> ServerSide:
+        """The server processes over the window; None: not watched."""
+        return ServerSide(
             cpu_s=None if self._embedded else self._cpu_s(),
             memory_peak_bytes=None if self._embedded or not self._system.pids() else self._memory_peak_bytes(),
             io_read_bytes=_whole(self._grown("os.read_bytes")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,18 +104,7 @@ def _runs(one: Listed) -> str:
 
 
 def _document(one: Listed) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "folder": str(one.folder),
-        "title": one.title,
-        "created": one.created.isoformat(timespec="seconds"),
-        "state": one.state,
-        "runs_valid": one.runs_valid,
-        "runs_finished": one.runs_finished,
-        "runs_planned": one.runs_planned,
-        "size_bytes": one.size_bytes,
-        "damage": one.damage,
-    }
+    return {**asdict(one), "folder": str(one.folder), "created": one.created.isoformat(timespec="seconds")}
 
 
 def run_show(options: argparse.Namespace) -> int:
