@@ -5,16 +5,22 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from bakeoff.analysis.validity.checks import COULD_BE_CHECKED, findings, overloaded
-from bakeoff.analysis.validity.run_numbers import Finding, IntegrityCheck, RunNumbers
+from bakeoff.analysis.validity.run_numbers import Finding, RunNumbers
 from bakeoff.analysis.validity.steady import judge
 from bakeoff.bundle.consistency import bad_number
+from bakeoff.model.boundary import Check
+
+
+def check(name: str, ok: bool, expected: str = "", actual: str = "") -> Check:
+    return Check(name=name, ok=ok, expected=expected, actual=actual, evidence=[])
+
 
 GOOD = RunNumbers(
     error_ratio=0.0,
     error_budget_ratio=0.001,
     server_alive=True,
     client_limited=False,
-    checks=[IntegrityCheck("row count", True)],
+    checks=[check("row count", True)],
     swapped_bytes=0,
     steal_ratio=0.0,
     throttled_s=0.0,
@@ -38,7 +44,7 @@ def finding(run: RunNumbers, name: str) -> Finding:
 
 
 def test_data_that_nobody_could_look_at_are_no_failed_check() -> None:
-    unseen = IntegrityCheck(COULD_BE_CHECKED, False, "an answer", "the server had ended")
+    unseen = check(COULD_BE_CHECKED, False, "an answer", "the server had ended")
     words = next(f.words for f in findings(RunNumbers(0.0, 0.001, checks=[unseen])) if f.name == "integrity")
     assert words == "the data could not be checked after the run: the server had ended"
 
@@ -68,7 +74,7 @@ BAD = [
         "integrity",
         "invalid",
         "1 of 2 checks of the data failed, first row count: expected 10, found 9",
-        {"checks": [IntegrityCheck("row count", False, "10", "9"), IntegrityCheck("values", True)]},
+        {"checks": [check("row count", False, "10", "9"), check("values", True)]},
     ),
     (
         "wrong answers",

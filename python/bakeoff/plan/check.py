@@ -28,7 +28,6 @@ Kinds = Mapping[str, type[System]]
 NOWHERE = Path(os.devnull) / "unused"
 WINDOW_MIN_S = 1.0
 TIMEOUT_MIN_S = 0.01  # the engine's, too
-REPETITIONS_FOR_A_COMPARISON = 5
 
 
 def check_measure(measure: MeasureTable, source: Source) -> None:

@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..systems.base import System
+from .check import Kinds
 from .document.source import Source
 from .document.tables import PlanDocument
 from .resolved import Cell
-
-Kinds = Mapping[str, type[System]]
 
 
 def data_of(document: PlanDocument, system: str) -> str:

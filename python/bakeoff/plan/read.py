@@ -19,7 +19,7 @@ from ..suggestions import meant
 from ..systems.base import System
 from . import check, data, machines
 from .cells import Builder, with_ids
-from .check import with_faults
+from .check import Kinds, with_faults
 from .comparison import advice, check_limits, check_objective, check_thresholds, rates_of, read_comparison
 from .document.read import note, read_document
 from .document.source import Source
@@ -30,8 +30,6 @@ from .machines import SourcesOf, alike_sources, check_fleet, packager_words, wit
 from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
 from .workload import PlanWorkloads
-
-Kinds = Mapping[str, type[System]]
 
 
 def read_plan(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..analysis.validity import client_limit, slow_clients, steady
 from ..analysis.validity.checks import findings
-from ..analysis.validity.run_numbers import IntegrityCheck, RunNumbers
+from ..analysis.validity.run_numbers import RunNumbers
 from ..analysis.wording import counted
 from ..model.boundary import LoggedEvents, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
@@ -102,7 +102,7 @@ def validity(
         log_cpu_us_per_op=_log_cpu_us_per_op(record.event_log),
         witness_missing=plan.measure.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
-        checks=[IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
+        checks=record.checks,
         connections_lost=_connections_lost(record, cell),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
         response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,

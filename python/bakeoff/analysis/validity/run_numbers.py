@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...model.boundary import Check
 from .steady import SteadyState
 
 Severity = Literal["invalid", "disturbed", "warning", "note"]
@@ -20,14 +21,6 @@ class Finding:
     #: How bad it is, more is worse, and the same for people; None: no such figure.
     value: float | None = field(default=None, compare=False)
     value_words: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class IntegrityCheck:
-    name: str
-    ok: bool
-    expected: str = ""
-    actual: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +73,7 @@ class RunNumbers:
     not_logged: int = 0
     log_cpu_us_per_op: float | None = None
     steady: SteadyState | None = None
-    checks: Sequence[IntegrityCheck] | None = None
+    checks: Sequence[Check] | None = None
     connections_lost: int = 0
     lateness_p99_ns: int | None = None
     response_p99_ns: int | None = None

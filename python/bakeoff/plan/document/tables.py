@@ -376,26 +376,13 @@ _SECRET = re.compile(
     r"|(^|_)(auth|pass|pwd)($|_)"
 )
 #: Settings of servers of the MySQL family that say how secrets are handled, and are none.
-_HARMLESS = frozenset(
-    {
-        "authentication_policy",
-        "default_authentication_plugin",
-        "default_password_lifetime",
-        "disconnect_on_expired_password",
-        "innodb_ft_max_token_size",
-        "innodb_ft_min_token_size",
-        "max_password_errors",
-        "ngram_token_size",
-        "old_passwords",
-        "password_history",
-        "password_require_current",
-        "password_reuse_check_interval",
-        "password_reuse_interval",
-        "secure_auth",
-        "show_slave_auth_info",
-        "strict_password_validation",
-    }
-)
+_HARMLESS = {
+    *("authentication_policy", "default_authentication_plugin", "default_password_lifetime"),
+    *("disconnect_on_expired_password", "innodb_ft_max_token_size", "innodb_ft_min_token_size"),
+    *("max_password_errors", "ngram_token_size", "old_passwords", "password_history", "password_require_current"),
+    *("password_reuse_check_interval", "password_reuse_interval", "secure_auth", "show_slave_auth_info"),
+    *("strict_password_validation"),
+}
 _HARMLESS_BEGINNINGS = ("validate_password", "simple_password_check", "cracklib_password_check", "sha256_password_")
 
 
