@@ -17,9 +17,9 @@ from bakeoff.errors import BakeoffError
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import remove_stale
-from bakeoff.systems.mysql import mariadb_installations
+from bakeoff.systems.mysql.mariadb import SOURCES as MARIADB
 from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.postgresql import installations as postgresql_installations
+from bakeoff.systems.postgresql.system import SOURCES as POSTGRESQL
 from builders.systems import configured, node_of
 from test_mariadb_life import starter
 
@@ -51,8 +51,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             if refusal:
                 pytest.skip(f"podman starts no container here: {refusal}")
             try:
-                mariadb = mariadb_installations.SOURCES.source("debian").have()
-                postgresql = postgresql_installations.SOURCES.source("maven").have()
+                mariadb = MARIADB.source("debian").have()
+                postgresql = POSTGRESQL.source("maven").have()
             except BakeoffError as error:
                 pytest.skip(f"no image can be made here: {error}")
             write_image(
