@@ -114,21 +114,9 @@ _AT_THE_EDGE = 0.005
 def cell_answers(
     contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
 ) -> list[CellAnswer]:
-    """Setting by setting, so that what is compared stands together. metrics: beside those of every report."""
-    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
+    """metrics: beside those of every report."""
     hit = hit_together(contest.plan.cells, runs)
-    cells = [cell for place in places if (cell := contest.cell(*place)) is not None]
-    return [
-        _cell_answer(
-            contest,
-            cell,
-            runs[cell.id],
-            bundle.facts.get(cell.id),
-            metric_spreads(bundle, used_runs(runs[cell.id]), _COSTS),
-            hit,
-        ).model_copy(update={"metrics": metric_spreads(bundle, used_runs(runs[cell.id]), metrics)})
-        for cell in cells
-    ]
+    return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
 
 
 def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
@@ -145,12 +133,13 @@ def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[
 def _cell_answer(
     contest: Contest,
     cell: CellRecord,
+    bundle: Source,
     runs: Sequence[RunRecord],
-    facts: FactsRecord | None,
-    costs: Mapping[str, Spread],
+    metrics: Sequence[Metric],
     hit: set[int],
 ) -> CellAnswer:
     used = used_runs(runs)
+    costs = metric_spreads(bundle, used, _COSTS)
     counted = that_count(runs, hit)
     ok = sum(run.ok for run in used)
     finished = [run for run in runs if run.state == "done"]
@@ -199,8 +188,9 @@ def _cell_answer(
         client_memory_peak_bytes=_whole(costs.get("client_memory_peak_bytes")),
         server_memory_peak_bytes=_whole(costs.get("server_memory_peak_bytes")),
         size_on_disk_bytes=_whole(costs.get("size_on_disk_bytes")),
-        data_to_cache_ratio=_data_to_cache(used, facts),
+        data_to_cache_ratio=_data_to_cache(used, bundle.facts.get(cell.id)),
         write_bytes_per_user_byte=_value(costs.get("write_amplification")),
+        metrics=metric_spreads(bundle, used, metrics),
         validity=_validity_of(planned, runs, findings),
         findings=findings,
     )

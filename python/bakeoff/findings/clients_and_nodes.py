@@ -79,9 +79,8 @@ Seen = tuple[int, ClientRecord]
 
 def client_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[ClientAnswer]:
     """Setting by setting; of each cell with several clients, or with one on another machine."""
-    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
     found = []
-    for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
+    for cell in contest.cells:
         used = used_runs(runs[cell.id])
         where = contest.contestant(cell), setting_words(contest.setting(cell))
         seen = [(place, client) for place, run in enumerate(used) for client in _told_apart(run.clients)]
@@ -167,9 +166,8 @@ def _client_answer(
 
 def node_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[NodeAnswer]:
     """Setting by setting, each cell's nodes in their order; none of a system of one."""
-    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
     found = []
-    for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
+    for cell in contest.cells:
         used = used_runs(runs[cell.id])
         where = contest.contestant(cell), setting_words(contest.setting(cell))
         names = dict.fromkeys(node.name for run in used for node in run.nodes)

@@ -375,32 +375,9 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
 
 
 def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:
-    return ComparisonAnswer(
-        setting=dict(setting),
-        setting_words=setting_words(setting),
-        base=found.base,
-        other=found.other,
-        base_value=found.base_value,
-        other_value=found.other_value,
-        verdict=found.verdict,
-        better=found.better,
-        words=found.words,
-        ratio=found.ratio,
-        low=found.low,
-        high=found.high,
-        level=found.level,
-        p_value=found.p_value,
-        p_adjusted=found.p_adjusted,
-        detectable_ratio=found.detectable_ratio,
-        matters_ratio=found.matters_ratio,
-        size=found.size,
-        more_repetitions=found.more_repetitions,
-        difference=found.difference,
-        difference_low=found.difference_low,
-        difference_high=found.difference_high,
-        repetitions=found.repetitions,
-        notes=[*found.notes, *notes],
-    )
+    shared = {name: getattr(found, name) for name in ComparisonAnswer.model_fields if hasattr(found, name)}
+    own = {"setting": dict(setting), "setting_words": setting_words(setting), "notes": [*found.notes, *notes]}
+    return ComparisonAnswer(**shared | own)
 
 
 def over_all(

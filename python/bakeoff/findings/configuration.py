@@ -318,8 +318,7 @@ def meetings_of(contest: Contest, facts: Mapping[str, FactsRecord]) -> list[Meet
     """For each setting, the cells that are held against each other there and of whose systems facts are known."""
     found: list[Meeting] = []
     for setting in contest.settings:
-        cells = {name: contest.cell(name, setting) for name in contest.contestants}
-        known = {name: cell for name, cell in cells.items() if cell is not None and cell.id in facts}
+        known = {name: cell for name, cell in contest.cells_at(setting).items() if cell.id in facts}
         if len(known) > 1:
             found.append(known)
     return found

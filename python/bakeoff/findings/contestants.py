@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, metric
@@ -122,6 +123,17 @@ class Contest:
         return self._by_place.get((contestant, setting))
 
     @cached_property
+    def cells(self) -> list[CellRecord]:
+        """Setting by setting, so that what is compared stands together."""
+        places = [(name, setting) for setting in self.settings for name in self.contestants]
+        return [cell for place in places if (cell := self.cell(*place)) is not None]
+
+    def cells_at(self, setting: Setting) -> dict[str, CellRecord]:
+        """By contestant."""
+        found = {name: self.cell(name, setting) for name in self.contestants}
+        return {name: cell for name, cell in found.items() if cell is not None}
+
+    @cached_property
     def _by_place(self) -> dict[tuple[str, Setting], CellRecord]:
         return {(self.contestant(cell), self.setting(cell)): cell for cell in self.plan.cells}
 
@@ -161,6 +173,24 @@ class Contest:
             return ()
         along = self.along(self.panels[0])
         return along[len(along) // 2]
+
+
+class Placed(Protocol):
+    @property
+    def contestant(self) -> str: ...
+
+    @property
+    def setting_words(self) -> str: ...
+
+
+def who_words(found: Placed) -> str:
+    """ "mariadb, preset a, 16 threads"; what is empty is left out."""
+    return ", ".join(filter(None, (found.contestant, found.setting_words)))
+
+
+def at_words(where: str) -> str:
+    """ " at 16 threads"; "" where there is one setting only."""
+    return f" at {where}" if where else ""
 
 
 def setting_words(setting: Setting) -> str:

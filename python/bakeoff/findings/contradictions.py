@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..analysis.limit import Limit, parse
 from ..analysis.thresholds import parse_threshold
 from ..model.boundary import Document
-from .contestants import Contest, factor_words
+from .contestants import Contest, factor_words, who_words
 from .limit_evidence import Verdict
 from .limits import LimitFinding, search_limits
 from .searches import Capacity, SearchAnswer
@@ -102,7 +102,7 @@ def contradiction_words(
 ) -> str:
     """ "Contradiction for mariadb at 3,000/s offered: the search found 4,000/s (...), so p99 below 2 ms holds there,
     but the runs at that fixed rate missed it (2.31 ms; the only run decides)"."""
-    who = ", ".join(filter(None, (capacity.contestant, capacity.setting_words)))
+    who = who_words(capacity)
     found = f"found {capacity.words}" if capacity.estimate is not None else f"says {capacity.words}"
     limit = " and ".join(one.words for one in limits)
     holds = "holds" if len(limits) == 1 else "hold"

@@ -70,9 +70,8 @@ LONG_NS = 1_000_000_000
 
 def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[FaultAnswer]:
     """Setting by setting, in the order of time."""
-    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
     found = []
-    for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
+    for cell in contest.cells:
         used = used_runs(runs[cell.id])
         waited = [decode(run.headline) for run in used] if cell.faults else []
         for event in events(cell.faults):

@@ -16,7 +16,7 @@ from ..model.boundary import Document
 from ..model.records import RunRecord
 from .cells import CellAnswer, cell_answers
 from .comparisons import Compared, ComparisonAnswer
-from .contestants import Contest, setting_words
+from .contestants import Contest, at_words, setting_words, who_words
 from .run_values import observed, too_few_operations
 from .runs import hit_together, invalid_runs_words, mark_words, that_count
 from .searches import SearchAnswer
@@ -88,7 +88,7 @@ def _next_to_found(cells: Sequence[CellAnswer], search: SearchAnswer, contest: C
 def _without_level(fails: Limit, search: SearchAnswer) -> Iterator[ThresholdAnswer]:
     for one in search.found:
         if one.estimate is None and one.status != "always":
-            who = ", ".join(filter(None, (one.contestant, one.setting_words)))
+            who = who_words(one)
             words = f"Not judged on {fails.words}: no level was found for {who}"
             yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
 
@@ -186,7 +186,7 @@ def _changes(
 
 
 def _change(fails: Condition, c: ComparisonAnswer, contest: Contest, runs: Runs) -> ThresholdAnswer:
-    where = f"{c.other} against {c.base}{f' at {c.setting_words}' if c.setting_words else ''}"
+    where = f"{c.other} against {c.base}{at_words(c.setting_words)}"
     if c.ratio is None or c.low is None or c.high is None:
         few = TOO_FEW if c.verdict == TOO_FEW else _TOO_BUSY if _too_busy(c, contest, runs) else ""
         return _unjudged(str(fails), fails.words, f"{where}: {c.words}", few)
@@ -209,4 +209,4 @@ def _too_busy(c: ComparisonAnswer, contest: Contest, runs: Runs) -> bool:
 
 
 def _where(cell: CellAnswer) -> str:
-    return f"{cell.contestant}{f' at {cell.setting_words}' if cell.setting_words else ''}"
+    return f"{cell.contestant}{at_words(cell.setting_words)}"

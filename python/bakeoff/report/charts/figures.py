@@ -14,7 +14,7 @@ from ...analysis.percentiles import is_overloaded, merged_distribution
 from ...analysis.registry import metric
 from ...analysis.wording import milliseconds_words, rate_words
 from ...findings.cells import CellAnswer
-from ...findings.contestants import Contest, Setting, amount, axis_words, level_words, setting_words
+from ...findings.contestants import Contest, Setting, amount, at_words, axis_words, level_words, setting_words
 from ...findings.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS, Spread, observed, time_words
 from ...findings.runs import runs_by_cell
@@ -65,7 +65,7 @@ class Detail:
 
     @property
     def figure(self) -> Figure:
-        where = f" at {self.over_time.title}" if self.over_time.title else ""
+        where = at_words(self.over_time.title)
         canvas = timeline.detail(self.over_time, self.names)
         return Figure("detail", f"Rate, response time and server over time{where}", canvas)
 
@@ -190,7 +190,7 @@ class _Maker:
         for run in sorted(setting.runs, key=lambda run: not run.valid):
             first.setdefault(run.series, run)
         shown = replace(setting, runs=tuple(first.values()))
-        label = f"One run of each over time{f' at {setting.title}' if setting.title else ''}"
+        label = f"One run of each over time{at_words(setting.title)}"
         return Figure("server", label, timeline.detail(shown, self.names))
 
     def over_time(self, setting: Setting) -> timeline.Setting:

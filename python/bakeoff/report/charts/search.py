@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...analysis.limit import Limit
 from ...analysis.metric import Metric
-from ...findings.contestants import Contest, factor_words, setting_words
+from ...findings.contestants import Contest, factor_words, setting_words, who_words
 from ...findings.limits import search_limits
 from ...findings.run_values import observed
 from ...findings.searches import Capacity, SearchAnswer, trials_by_subject
@@ -124,7 +124,7 @@ def search_charts(contest: Contest, bundle: Source, answer: SearchAnswer | None)
 
 
 def _searched(contest: Contest, capacity: Capacity, tried: tuple[Tried, ...]) -> Searched:
-    who = ", ".join(filter(None, (capacity.contestant, capacity.setting_words)))
+    who = who_words(capacity)
     series = contest.contestants.index(capacity.contestant)
     return Searched(series, tried, capacity.low, capacity.high, f"{who}: {capacity.words}")
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from ...analysis.metric import Metric
 from ...analysis.registry import metric
 from ...analysis.wording import grouped, interval_words, milliseconds_words
-from ...findings.cells import CellAnswer, LimitAnswer
+from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer
-from ...findings.contestants import axis_words
+from ...findings.contestants import Placed, axis_words, who_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
 from ...terminal import aligned, rule
 from ..answer import Answer
@@ -114,67 +114,54 @@ def _table(answer: Answer) -> Iterator[str]:
     yield from table(head, rows, left={*range(left), len(head) - 1})
 
 
+def _of_places(
+    answer: Answer,
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[tuple[Placed, Sequence[str]]],
+    left: int = 0,
+    right: int | None = None,
+) -> Iterator[str]:
+    """A titled table of what is in one place each. left: so many of `heads` are words; right: else all but this one."""
+    yield from ("", title)
+    settings = any(place.setting_words for place, _ in rows)
+    head = [*(["setting"] if settings else []), answer.compared, *heads]
+    lines = [[*([place.setting_words] if settings else []), place.contestant, *words] for place, words in rows]
+    words = set(range(len(head) - len(heads) + left)) if right is None else set(range(len(head))) - {len(head) - right}
+    yield from table(head, lines, left=words)
+
+
 def _statements(answer: Answer) -> Iterator[str]:
     """What a user of sysbench looks for, of workloads that count their statements."""
-    counted = [cell for cell in answer.cells if cell.statements]
-    if not counted:
-        return
-    yield ""
-    yield "Statements per second:"
-    settings = any(cell.setting_words for cell in counted)
-    head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
-    rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
-    yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
+    if counted := [cell for cell in answer.cells if cell.statements]:
+        rows = [(cell, statement_words(cell)) for cell in counted]
+        yield from _of_places(answer, "Statements per second:", STATEMENT_HEADS, rows)
 
 
 def _nodes(answer: Answer) -> Iterator[str]:
-    if not answer.nodes:
-        return
-    yield ""
-    yield "What came from each node:"
-    settings = any(node.setting_words for node in answer.nodes)
-    head = [*(["setting"] if settings else []), answer.compared, *NODE_HEADS]
-    rows = [[*([node.setting_words] if settings else []), node.contestant, *node_row(node)] for node in answer.nodes]
-    yield from table(head, rows, left=set(range(len(head) - len(NODE_HEADS) + 1)))
+    if answer.nodes:
+        rows = [(node, node_row(node)) for node in answer.nodes]
+        yield from _of_places(answer, "What came from each node:", NODE_HEADS, rows, left=1)
 
 
 def _clients(answer: Answer) -> Iterator[str]:
-    if not answer.clients:
-        return
-    yield ""
-    yield "What each client did:"
-    settings = any(client.setting_words for client in answer.clients)
-    head = [*(["setting"] if settings else []), answer.compared, *CLIENT_HEADS]
-    rows = [[*([one.setting_words] if settings else []), one.contestant, *client_row(one)] for one in answer.clients]
-    yield from table(head, rows, left=set(range(len(head) - len(CLIENT_HEADS) + 1)))
+    if answer.clients:
+        rows = [(client, client_row(client)) for client in answer.clients]
+        yield from _of_places(answer, "What each client did:", CLIENT_HEADS, rows, left=1)
 
 
 def _faults(answer: Answer) -> Iterator[str]:
-    if not answer.faults:
-        return
-    yield ""
-    yield "What the planned faults did (with the 95 % interval over the repetitions):"
-    settings = any(fault.setting_words for fault in answer.faults)
-    head = [*(["setting"] if settings else []), answer.compared, *FAULT_HEADS]
-    rows = [
-        [*([fault.setting_words] if settings else []), fault.contestant, *row_words(fault)] for fault in answer.faults
-    ]
-    yield from table(head, rows, left=set(range(len(head) - len(FAULT_HEADS) + 1)))
+    if answer.faults:
+        title = "What the planned faults did (with the 95 % interval over the repetitions):"
+        yield from _of_places(answer, title, FAULT_HEADS, [(one, row_words(one)) for one in answer.faults], left=1)
 
 
 def _metrics(answer: Answer) -> Iterator[str]:
     """The workload's own figures, and what was asked for."""
-    if not answer.metrics:
-        return
-    yield ""
-    yield "Further figures (with the 95 % interval over the repetitions):"
-    settings = any(cell.setting_words for cell in answer.cells)
-    head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
-    rows = [
-        [*([cell.setting_words] if settings else []), cell.contestant, *map(_with_interval, metric_words(answer, cell))]
-        for cell in answer.cells
-    ]
-    yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
+    if answer.metrics:
+        title = "Further figures (with the 95 % interval over the repetitions):"
+        rows = [(cell, [*map(_with_interval, metric_words(answer, cell))]) for cell in answer.cells]
+        yield from _of_places(answer, title, [shown.name for shown in answer.metrics], rows)
 
 
 def _held(answer: Answer) -> Iterator[str]:
@@ -191,22 +178,18 @@ def _limits(answer: Answer) -> Iterator[str]:
     judged = [(cell, limit) for cell in answer.cells for limit in cell.limits]
     if not judged:
         return
-    met = sum(limit.met is True for _, limit in judged)
-    yield ""
-    yield f"Response-time limits of the workload: {met} of {len(judged)} met"
-    settings = any(cell.setting_words for cell in answer.cells)
-    head = [*(["setting"] if settings else []), answer.compared, "operation", "limit", "took", "verdict"]
+    title = (
+        f"Response-time limits of the workload: {sum(limit.met is True for _, limit in judged)} of {len(judged)} met"
+    )
     rows = [
-        [*([cell.setting_words] if settings else []), cell.contestant, *_limit_words(limit)]
+        (cell, (limit.operation, limit.rule_words, limit.words, limit.verdict))
         for cell, limit in judged
         if limit.met is not True
     ]
     if rows:
-        yield from table(head, rows, left=set(range(len(head))) - {len(head) - 2})
-
-
-def _limit_words(limit: LimitAnswer) -> tuple[str, ...]:
-    return limit.operation, limit.rule_words, limit.words, limit.verdict
+        yield from _of_places(answer, title, ("operation", "limit", "took", "verdict"), rows, right=2)
+    else:
+        yield from ("", title)
 
 
 def metric_words(answer: Answer, cell: CellAnswer) -> list[tuple[str, str]]:
@@ -301,7 +284,7 @@ def _shapes(answer: Answer) -> Iterator[str]:
     who = len(answer.contestants) > 1
     rows = [
         [
-            *([", ".join(filter(None, (shape.contestant, shape.setting_words)))] if who or shape.setting_words else []),
+            *([who_words(shape)] if who or shape.setting_words else []),
             level.level_words,
             value_words(level.value.value if level.value else None, objective),
             finding_words(shape, level, objective),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...analysis.wording import bytes_words, change_words, percent_words, rate_words
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer
-from ...findings.contestants import Contest, setting_words
+from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import time_words
 from ...model.levels import TABLE_FORMAT
 
@@ -31,7 +31,7 @@ def figure_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     judged = cell.metrics.get(contest.objective.name)
     first = f"{contest.objective.label} {contest.objective.words(judged.value)}, " if judged else ""
     figures = f"{first}{rate_words(cell.rate_ops_per_s.value)}{times}"
-    return [f"{cell.contestant}{f' at {where}' if where else ''}: {figures}."]
+    return [f"{cell.contestant}{at_words(where)}: {figures}."]
 
 
 def _pauses(contest: Contest, cell: CellAnswer) -> bool:
@@ -53,7 +53,7 @@ def abort_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
         return []
     where = setting_words(contest.middle)
     shares = ", ".join(f"{percent_words(ratio)} of {name}'s" for name, ratio in ratios.items())
-    return [f"Of the attempts{f' at {where}' if where else ''} {shares} ended in a conflict with others."]
+    return [f"Of the attempts{at_words(where)} {shares} ended in a conflict with others."]
 
 
 def size_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
@@ -68,7 +68,7 @@ def size_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     base = sizes.pop(contest.baseline, None)
     if base is None or not sizes:
         return []
-    where = f" at {setting_words(contest.middle)}" if contest.middle else ""
+    where = at_words(setting_words(contest.middle))
     others = [f"{name} {bytes_words(size)} ({_change(size / base)})" for name, size in sizes.items()]
     return [f"On disk after a run{where}: {contest.baseline} {bytes_words(base)}, {', '.join(others)}."]
 
@@ -106,4 +106,4 @@ def not_compared_words(comparisons: Sequence[ComparisonAnswer], cells: Sequence[
 
 
 def _cell_words(cell: CellAnswer) -> str:
-    return f"{cell.contestant}{f' at {cell.setting_words}' if cell.setting_words else ''}"
+    return f"{cell.contestant}{at_words(cell.setting_words)}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ...analysis.validity.slow_clients import behind_words, by_machine, crowded_words, least_known_clock
 from ...analysis.wording import counted, duration_words, grouped, milliseconds_words, percent_words, seconds_words
 from ...findings.clients_and_nodes import NAMED_MAX, ClientAnswer, NodeAnswer, named_words
-from ...findings.contestants import Contest, setting_words
+from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import lags_s
 from ...findings.runs import of_runs, used_runs
 from ...findings.source import Source
@@ -213,9 +213,10 @@ GROWING_RATIO = 1.2
 
 def lag_sentences(contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """At the middle setting."""
-    cells = [(name, cell) for name in contest.contestants if (cell := contest.cell(name, contest.middle))]
-    where = f" at {setting_words(contest.middle)}" if contest.middle else ""
-    told = [(name, _lag_words(bundle, used_runs(runs[cell.id]))) for name, cell in cells]
+    where = at_words(setting_words(contest.middle))
+    told = [
+        (name, _lag_words(bundle, used_runs(runs[cell.id]))) for name, cell in contest.cells_at(contest.middle).items()
+    ]
     return [f"{name}{where}: {words}." for name, words in told if words]
 
 

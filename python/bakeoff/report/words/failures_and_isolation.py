@@ -122,15 +122,11 @@ def _of_different_levels(contest: Contest, bundle: Source) -> Iterator[str]:
     if is_isolation(contest.factor):
         return
     for setting in contest.settings:
-        cells = [cell for name in contest.contestants if (cell := contest.cell(name, setting)) is not None]
-        levels = {contest.contestant(cell): level for cell in cells if (level := isolation_of(bundle, cell))}
+        cells = contest.cells_at(setting)
+        levels = {name: level for name, cell in cells.items() if (level := isolation_of(bundle, cell))}
         if len(set(levels.values())) < 2:
             continue
-        told = [
-            _told_level(bundle, cell, name, levels[name])
-            for cell in cells
-            if (name := contest.contestant(cell)) in levels
-        ]
+        told = [_told_level(bundle, cells[name], name, level) for name, level in levels.items()]
         yield f"They ran at different levels of isolation: {'; '.join(told)}."
 
 

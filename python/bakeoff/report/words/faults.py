@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...analysis.faults import BACK, FULL_RATE
 from ...analysis.wording import counted, grouped, interval_words, milliseconds_words, percent_words, seconds_words
+from ...findings.contestants import at_words
 from ...findings.faults import FaultAnswer
 from ...findings.run_values import Spread
 from ...model.records import Scalar
@@ -82,8 +83,8 @@ def _sentence(answer: FaultAnswer) -> str:
     ended = "reads got no answer" if only_reads else "operations failed or are unknown"
     errors = f"; {per_run} {ended}{' in each run' if answer.runs > 1 else ''}" if lost else ""
     loss = f"; {answer.loss}" if answer.loss else ""
-    where = f" at {answer.setting_words}" if answer.setting_words else ""
-    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{_fall_words(answer)}{errors}{loss}."
+    who = f"{answer.contestant}{at_words(answer.setting_words)}"
+    return f"{who}, {answer.label}: {idle}{again}{_fall_words(answer)}{errors}{loss}."
 
 
 def _fall_words(answer: FaultAnswer) -> str:

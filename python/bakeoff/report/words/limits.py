@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...analysis.wording import counted
+from ...findings.contestants import Placed, who_words
 from ...findings.limit_evidence import VERDICT_WORDS
 from ...findings.limits import LimitFinding
 from ...findings.searches import SearchAnswer
@@ -17,7 +18,7 @@ HEADS = ("holds", "measured", "the verdict rests on")
 
 
 def limit_sentences(findings: Sequence[LimitFinding]) -> list[str]:
-    several = len({(found.contestant, found.setting_words) for found in findings}) > 1
+    several = _names_anyone(findings)
     sentences = [f"{_subject(found, several)}: {found.words}." for found in findings[:NAMED_MAX]]
     if len(findings) > NAMED_MAX:
         verdicts = Counter(level.verdict for found in findings[NAMED_MAX:] for level in found.levels)
@@ -36,7 +37,7 @@ def limit_rows(findings: Sequence[LimitFinding]) -> list[list[str]]:
     return [
         [
             found.limit_words,
-            *([", ".join(filter(None, (found.contestant, found.setting_words)))] if _names_anyone(findings) else []),
+            *([who_words(found)] if _names_anyone(findings) else []),
             *([level.level_words] if _names_levels(findings) else []),
             VERDICT_WORDS[level.verdict],
             level.value_words or "-",
@@ -47,8 +48,8 @@ def limit_rows(findings: Sequence[LimitFinding]) -> list[list[str]]:
     ]
 
 
-def _names_anyone(findings: Sequence[LimitFinding]) -> bool:
-    return len({(found.contestant, found.setting_words) for found in findings}) > 1
+def _names_anyone(findings: Sequence[Placed]) -> bool:
+    return len(set(map(who_words, findings))) > 1
 
 
 def _names_levels(findings: Sequence[LimitFinding]) -> bool:
@@ -56,7 +57,7 @@ def _names_levels(findings: Sequence[LimitFinding]) -> bool:
 
 
 def _subject(found: LimitFinding, several: bool) -> str:
-    who = ", ".join(filter(None, (found.contestant, found.setting_words))) if several else ""
+    who = who_words(found) if several else ""
     return f"{found.limit_words} ({who})" if who else found.limit_words
 
 
@@ -64,11 +65,11 @@ def search_sentences(answer: SearchAnswer | None) -> list[str]:
     """Each contestant's capacity, and then what one has over another."""
     if answer is None:
         return []
-    several = len({(found.contestant, found.setting_words) for found in answer.found}) > 1
+    several = _names_anyone(answer.found)
     question = answer.question[:1].upper() + answer.question[1:]
     sentences = []
     for found in answer.found:
-        who = f" ({', '.join(filter(None, (found.contestant, found.setting_words)))})" if several else ""
+        who = f" ({who_words(found)})" if several else ""
         sentences.append(f"{question}{who}: {found.words}. {found.held.words}.")
     return sentences + [f"{found.words}." for found in answer.differences]
 

@@ -13,7 +13,7 @@ from ...analysis.undecided import size_words as one_size_words
 from ...analysis.wording import change_words, counted, percent_words, points_words
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer, FigureDiffers, lean_alike
-from ...findings.contestants import Contest, Setting
+from ...findings.contestants import Contest, Setting, at_words
 from ...findings.differing_figures import CellsDiffer, ratio_words
 from ...findings.run_values import time_words
 from .cells import ABORTS
@@ -34,7 +34,7 @@ def differs_words(
     claimed = [c for c in comparisons if c.claims_difference and _but(c.differs, said)]
     if claimed:
         leading = next((c for c in claimed if c.setting == dict(contest.middle)), claimed[0])
-        where = f" at {leading.setting_words}" if leading.setting_words else ""
+        where = at_words(leading.setting_words)
         return [
             _hints_sentence(
                 f"What else differs most between {leading.other} and {leading.base}{where}", _but(leading.differs, said)
