@@ -1,153 +1,204 @@
-"""What a report says that its figures do not show, by how their runs were made."""
+"""How the runs of a bundle stood to the limits that its plan asks for, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType, SimpleNamespace
-from typing import Any, cast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from bakeoff.report.words.not_shown import limits_of
+from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.analysis.limit import parse
+from bakeoff.analysis.percentiles import decode
+from bakeoff.bundle.read import Bundle
+from bakeoff.findings.limit_evidence import LimitLevel, Verdict
+from bakeoff.findings.limits import words_of
+from bakeoff.model.records import RunRecord, Validity
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
+from builders.bundles import MARIADB, SQLITE, Story, invalid, timed_out, write_bundle
+from builders.golden import assert_golden
+
+STORY = Story(contenders=(MARIADB,), threads=(1, 4, 16), presets=("c",), repetitions=5, window_s=2, warm_up_s=1)
+LIMIT = parse("latency_p99 < 2ms")
 
 
-def limits(
-    *,
-    reset: str = "restore",
-    dataset: str = "ycsb-1",
-    facts: tuple[tuple[bool, bool], ...] = ((True, False),),
-    runs: tuple[SimpleNamespace, ...] = (),
-    placement: tuple[str, ...] = (),
-    tables: str = "",
-    sizes: tuple[int, int | None] = (0, None),
-    work: Mapping[str, Any] = MappingProxyType({"kind": "ycsb"}),
-    checks: tuple[str, ...] = (),
-    messages: tuple[str, ...] = (),
-    search: bool = False,
-) -> str:
-    """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
-    the loaded data, on disk and of their values."""
-    cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={})
-    plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
-    plan.search = object() if search else None
-    plan.factors, plan.resolved, plan.tree_of = {}, {"workload": work}, lambda _: {"workload": work}
-    plan.placement = {key: [0] for key in placement}
-    portable = {"table_format": tables} if tables else {}
-    told = {
-        str(n): SimpleNamespace(private=private, embedded=embedded, portable=portable)
-        for n, (private, embedded) in enumerate(facts)
-    }
-    load = SimpleNamespace(system="m", cells=["0"], size_on_disk_bytes=sizes[0], values_bytes=sizes[1])
-    load.dataset, load.checks = dataset, [SimpleNamespace(name=name) for name in checks]
-    loads = [load]
-    machine = SimpleNamespace(cores=2, memory_bytes=10**9)
-    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, loads=loads, damage=[])
-    bundle.info = SimpleNamespace(messages=messages)
-    return " ".join(limits_of(cast(Any, bundle), []))
-
-
-def test_runs_that_begin_where_others_ended_are_said_not_to_be_independent() -> None:
-    assert "repetitions are not independent of their order" in limits(reset="none")
-    assert "independent" not in limits()
-
-
-def test_a_bundle_that_was_continued_was_not_made_in_one_session() -> None:
-    assert "were made in one session on one machine" in limits()
-    twice = ("continued 2026-11-22 with 4 runs made before", "something else", "continued 2026-11-23 with 8 runs")
-    assert "were made in 3 sessions on one machine, because the bundle was continued" in limits(messages=twice)
-
-
-def test_a_search_says_how_often_its_interval_holds_on_a_machine_that_varies() -> None:
-    assert "69 of 100 simulated searches" in limits(search=True)
-    assert "simulated searches" not in limits()
-
-
-def test_own_statements_are_not_called_synthetic() -> None:
-    assert "The work is synthetic" in limits()
-    assert "The work is synthetic" in limits(work={"kind": "sql", "script": "tpcb-like"})
-    own = limits(work={"kind": "sql", "scripts": ["a.sql"]})
-    assert "The work is your own SQL" in own
-    assert "synthetic" not in own
-
-
-def test_of_existing_data_the_checks_that_were_made_are_named() -> None:
-    checked = limits(dataset="existing-ycsb-1", checks=("row count", "sample of rows"))
-    assert "checked of them before the first run: row count, sample of rows; not every value" in checked
-    assert "rests on who loaded them" in checked
-    assert "rests on" not in limits(checks=("row count",))
-
-
-def test_where_nothing_was_checked_of_existing_data_nothing_else_is_claimed() -> None:
-    assert "no row of them was checked. That all systems hold the same rows" in limits(dataset="existing-sql-1")
-    assert "row count" not in limits(dataset="existing-sql-1")
+def level(threads: int, verdict: Verdict, value: float | None = None, **said: object) -> LimitLevel:
+    words = f"{threads} thread{'' if threads == 1 else 's'}"
+    facts = {"value": value, "value_words": "" if value is None else LIMIT.metric.words(value), "runs": 5, "met": 0}
+    return LimitLevel(cell=f"c{threads}", level=threads, level_words=words, verdict=verdict, **{**facts, **said})
 
 
 @pytest.mark.parametrize(
-    ("facts", "words"),
+    ("levels", "words"),
     [
-        (((True, False),), "shared one machine of 2 cores"),
-        (((False, False),), "Network and server machine are outside"),
-        (((True, False), (False, False)), "shared one machine"),
-        (((True, True), (False, False)), "Network and server machine are outside"),
-        (((True, True), (False, True)), "inside the client's process"),
+        (
+            [level(1, "yes", 1.0), level(4, "yes", 1.5), level(16, "undecided", 2.01, why="missed by run 2"),
+             level(64, "no", 9.0)],
+            "yes up to 4 threads (at most 1.50 ms); not decided at 16 threads (2.01 ms; missed by run 2); no at 64"
+            " threads (9.00 ms)",
+        ),
+        ([level(1, "yes", 1.0), level(4, "no", 3.0), level(16, "no", 4.0)],
+         "yes at 1 thread (1.00 ms); no from 4 to 16 threads (at least 3.00 ms)"),
+        ([level(1, "no", 3.0), level(4, "no", 4.0)], "no at all levels, 1 to 4 threads (at least 3.00 ms)"),
+        ([level(1, "yes", 1.0), level(4, "yes", 1.1)], "yes at all levels, 1 to 4 threads (at most 1.10 ms)"),
+        ([level(1, "no", 3.0), level(4, "yes", 1.0), level(16, "no", 4.0)],
+         "yes at 4 threads (1.00 ms); no at 1 thread (3.00 ms) and at 16 threads (4.00 ms)"),
+        ([level(4, "no", reasons={"overloaded": 5}), level(16, "no", reasons={"overloaded": 5})],
+         "no at all levels, 4 to 16 threads (10 of 10 runs overloaded)"),
+        ([level(1, "undecided", obstacle="too few undisturbed runs"), level(4, "undecided", obstacle="invalid runs")],
+         "not decided at all levels, 1 to 4 threads (too few undisturbed runs, invalid runs)"),
     ],
-)
-def test_where_the_databases_ran_is_said_of_those_that_were_servers(
-    facts: tuple[tuple[bool, bool], ...], words: str
+)  # fmt: skip
+def test_levels_are_told_in_what_holds_what_is_not_decided_and_what_does_not(
+    levels: list[LimitLevel], words: str
 ) -> None:
-    assert words in limits(facts=facts)
+    assert words_of(levels, "threads", LIMIT) == words
 
 
-def run(client_cpu_s: float, server_cpu_s: float | None, *, unseen: bool = False) -> SimpleNamespace:
-    return SimpleNamespace(
-        state="done",
-        clients=[],
-        client_cpu_s=client_cpu_s,
-        server=SimpleNamespace(cpu_s=server_cpu_s),
-        machine=SimpleNamespace(server_not_told_apart=unseen),
+def test_several_runs_are_judged_by_the_interval_of_the_typical_one(tmp_path: Path) -> None:
+    answer = answer_of(write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s", "latency_p99 < 2ms"])))
+    rate, p99 = answer.held
+    assert [(found.level, found.verdict, found.met, found.runs) for found in rate.levels] == [
+        (1, "no", 0, 5), (4, "yes", 5, 5), (16, "yes", 5, 5),
+    ]  # fmt: skip
+    assert re.fullmatch(
+        r"rate above 9,000/s: yes from 4 to 16 threads \(at least [0-9,]+/s\); no at 1 thread \([0-9,]+/s,"
+        r" [0-9.]+ % interval [0-9,]+/s to [0-9,]+/s; all 5 runs missed it\)\.",
+        answer.headline[0],
+    ), answer.headline[0]
+    assert re.match(r"yes up to 4 threads \(at most [0-9.]+ ms\); no at 16 threads", p99.words)
+    last = p99.levels[-1]
+    assert last.low is not None
+    assert last.value is not None
+    assert last.high is not None
+    assert 2 < last.low < last.value < last.high
+    assert [run.words for run in last.missed] == [
+        f"run {block} ({LIMIT.metric.words(run.value or 0)})" for block, run in enumerate(last.missed, 1)
+    ]
+    assert last.why.startswith("missed by all: run 1 (")
+
+
+def slow_in(*blocks: int) -> Callable[[RunRecord], RunRecord]:
+    """Twice as long as what it was."""
+    return lambda run: slower(run) if run.block in blocks else run
+
+
+def slower(run: RunRecord) -> RunRecord:
+    times = decode(run.headline)
+    headline = to_document(Histogram.from_values([2 * (times.quantile(n / 1000) or 0) for n in range(1, 1001)] * 30))
+    return run.model_copy(update={"headline": headline})
+
+
+def changed(folder: Path, story: Story, change: Callable[[RunRecord], RunRecord]) -> Bundle:
+    """The runs are changed as read: times alone would not agree with the rest of their records."""
+    bundle = write_bundle(folder, story)
+    bundle.runs = bundle.attempts = [change(run) for run in bundle.runs]
+    return bundle
+
+
+def held(folder: Path, story: Story, change: Callable[[RunRecord], RunRecord] = lambda run: run) -> LimitLevel:
+    (found,) = answer_of(changed(folder, replace(story, threads=(4,), asked=["latency_p99 < 2ms"]), change)).held
+    (only,) = found.levels
+    return only
+
+
+def test_a_run_that_missed_is_named_with_its_value_and_leaves_it_undecided(tmp_path: Path) -> None:
+    found = held(tmp_path / "b", STORY, slow_in(3))
+    assert (found.verdict, found.met, found.runs) == ("undecided", 4, 5)
+    (missed,) = found.missed
+    assert missed.block == 3
+    assert missed.value is not None
+    assert missed.value > 2
+    assert found.why == f"missed by run 3 ({LIMIT.metric.words(missed.value)})"
+
+
+DISTURBED = Validity(
+    name="other processes", severity="disturbed", ok=False, words="85 % went to others", value=0.85, value_words="85 %"
+)
+
+
+def test_a_run_that_missed_only_while_disturbed_is_no_evidence_and_is_named(tmp_path: Path) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        return slower(run).model_copy(update={"validity": [DISTURBED]}) if run.block == 3 else run
+
+    found = held(tmp_path / "b", replace(STORY, repetitions=6), change)
+    assert (found.verdict, found.met, found.runs) == ("yes", 5, 5)
+    assert re.fullmatch(
+        r"all 5 runs met it; left out: run 3 \([0-9.]+ ms\), which missed it while disturbed by other processes, at"
+        r" worst 85 %",
+        found.why,
+    ), found.why
+    assert [run.block for run in found.disturbed] == [3]
+    few = held(tmp_path / "few", STORY, change)
+    assert (few.verdict, few.obstacle) == ("undecided", "too few undisturbed runs")
+    assert few.why.startswith("1 of 5 runs was disturbed (other processes, at worst 85 %); left out: run 3 (")
+
+
+@pytest.mark.parametrize(("blocks", "verdict"), [((), "yes"), ((1,), "no")])
+def test_one_run_decides_by_its_value_and_says_that_it_is_one(
+    tmp_path: Path, blocks: tuple[int, ...], verdict: Verdict
+) -> None:
+    found = held(tmp_path / "b", replace(STORY, repetitions=1), slow_in(*blocks))
+    assert (found.verdict, found.low, found.why) == (verdict, None, "the only run decides")
+
+
+def test_one_run_with_a_lower_bound_only_decides_nothing(tmp_path: Path) -> None:
+    story = replace(STORY, repetitions=1, threads=(4,), asked=["latency_p99 < 2s"], change=timed_out)
+    (found,) = answer_of(write_bundle(tmp_path / "b", story)).held
+    assert found.levels[0].verdict == "undecided"
+    assert re.fullmatch(r"not decided \(at least [0-9.]+ s; the only run has a lower bound only\)", found.words), (
+        found.words
     )
 
 
-def test_that_client_and_server_share_cores_is_said_once_with_what_the_client_took() -> None:
-    runs = (run(1.0, 9.0), run(3.0, 7.0))
-    assert "they competed for CPU (the client took 10 % to 30 % of what both used), and" in limits(runs=runs)
-    assert "the client took 10 % of what both used" in limits(runs=runs[:1])
-    assert "`placement` gave each its cores" in limits(runs=runs, placement=("client", "server"))
+@pytest.mark.parametrize(("blocks", "verdict"), [(range(1, 6), "no"), (range(1, 5), "undecided")])
+def test_runs_that_were_overloaded_missed_the_limit(tmp_path: Path, blocks: range, verdict: Verdict) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"due": 2 * run.completed}) if run.block in blocks else run
+
+    found = held(tmp_path / "b", STORY, change)
+    assert (found.verdict, found.value, found.reasons) == (verdict, None, {"overloaded": len(blocks)})
+    assert found.missed[0].words == "run 1 (overloaded)"
 
 
-def test_clients_on_other_machines_share_none_with_the_server() -> None:
-    there = run(1.0, 9.0)
-    there.clients = [SimpleNamespace(machine=machine) for machine in ("load1", "load1", "load2")]
-    assert "Clients ran on 2 other machines, of which only cores, clocks" in limits(runs=(there,))
-    assert "shared one machine" not in limits(runs=(there,))
-    assert "in one session on one set of machines" in limits(runs=(there,))
-    assert "shared one machine" in limits(runs=(there, run(1.0, 9.0))), "in one run a client was here"
+def test_each_contestant_has_a_sentence_of_its_own(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB, SQLITE), asked=["rate > 9000/s"])
+    answer = answer_of(write_bundle(tmp_path / "b", story))
+    assert [sentence.partition(":")[0] for sentence in answer.headline[:2]] == [
+        "rate above 9,000/s (mariadb)",
+        "rate above 9,000/s (sqlite_full)",
+    ]
 
 
-def test_a_server_that_was_there_before_is_said_to_share_the_machine_where_it_was_found_or_could_not_be() -> None:
-    existing = ((False, False),)
-    assert "shared one machine of 2 cores" in limits(facts=existing, runs=(run(1.0, 9.0),))
-    assert "may not be looked at" in limits(facts=existing, runs=(run(1.0, None, unseen=True),))
+def test_an_invalid_run_decides_nothing(tmp_path: Path) -> None:
+    found = held(tmp_path / "b", STORY, lambda run: invalid(run) if run.block == 1 else run)
+    assert (found.verdict, found.obstacle) == ("undecided", "invalid runs")
+    assert found.why.startswith("1 of 5 runs was invalid (")
 
 
-PAGES = "InnoDB, row format Dynamic, PAGE_COMPRESSED=1"
+def test_text_page_and_json_have_the_verdict(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s"]))
+    answer = answer_of(bundle)
+    assert_golden("report_limits.txt", render_text(answer))
+    first = answer.model_dump()["held"][0]["levels"][0]
+    assert (first["verdict"], first["reasons"]) == ("no", {"not met": 5})
+    page = write_report(bundle, answer=answer).html.read_text()
+    assert "Limits that the plan asks for" in page
+    assert "<td>rate above 9,000/s</td><td>1 thread</td><td>no</td>" in page
 
 
-def test_compression_that_finds_nothing_in_the_values_is_said_to_meet_random_ones() -> None:
-    words = limits(tables=PAGES, sizes=(130 << 20, 110 << 20))
-    assert "The compressed tables of m take 130 MiB on disk, and the values in them 110 MiB" in words
-    assert "random" in words
+def test_limits_and_thresholds_of_one_plan_are_judged_alike(tmp_path: Path) -> None:
+    story = replace(STORY, threads=(4,), asked=["latency_p99 < 2ms"], fail_if=["latency_p99 > 2ms"])
+    answer = answer_of(changed(tmp_path / "b", story, slow_in(3)))
+    ((limit,),), (threshold,) = [found.levels for found in answer.held], answer.thresholds
+    assert (limit.verdict, threshold.status) == ("undecided", "undecided")
+    assert (limit.value, limit.low, limit.high) == (threshold.value, threshold.low, threshold.high)
 
 
-@pytest.mark.parametrize(
-    ("tables", "sizes"),
-    [
-        (PAGES, (60 << 20, 110 << 20)),
-        (PAGES, (12 << 20, 2 << 20)),  # a small table is mostly room to grow
-        (PAGES, (130 << 20, None)),
-        ("InnoDB, row format Dynamic", (130 << 20, 110 << 20)),
-    ],
-)
-def test_compression_that_finds_something_or_was_not_asked_for_needs_no_word(
-    tables: str, sizes: tuple[int, int | None]
-) -> None:
-    assert "compression" not in limits(tables=tables, sizes=sizes)
+def test_a_bundle_without_limits_says_nothing_of_them(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", STORY)
+    assert answer_of(bundle).held == []
+    assert "Limits that the plan asks for" not in write_report(bundle).html.read_text()
