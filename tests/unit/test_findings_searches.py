@@ -14,13 +14,13 @@ from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
-from bakeoff.findings import searches
 from bakeoff.findings.between_bundles.comparison import compare
 from bakeoff.findings.between_bundles.search_check import check_search
 from bakeoff.findings.contestants import Contest
-from bakeoff.findings.contradictions import contradictions
-from bakeoff.findings.search_verdict import search_verdict
-from bakeoff.findings.thresholds import ThresholdAnswer
+from bakeoff.findings.limits_and_searches import searches
+from bakeoff.findings.limits_and_searches.contradictions import contradictions
+from bakeoff.findings.limits_and_searches.search_verdict import search_verdict
+from bakeoff.findings.limits_and_searches.thresholds import ThresholdAnswer
 from bakeoff.model.records import RunRecord, SearchRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report

@@ -12,8 +12,8 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.limit import parse
 from bakeoff.analysis.percentiles import decode
 from bakeoff.bundle.read import Bundle
-from bakeoff.findings.limit_evidence import LimitLevel, Verdict
-from bakeoff.findings.limits import words_of
+from bakeoff.findings.limits_and_searches.evidence import LimitLevel, Verdict
+from bakeoff.findings.limits_and_searches.limits import words_of
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report

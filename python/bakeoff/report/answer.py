@@ -17,15 +17,15 @@ from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer, client_answer
 from ..findings.comparisons import Compared, ComparisonAnswer, compare_all
 from ..findings.configuration import Difference, configuration_of
 from ..findings.contestants import Contest
-from ..findings.contradictions import Contradiction, contradictions
 from ..findings.differing_figures import CellsDiffer, Differs
 from ..findings.faults import FaultAnswer, fault_answers
-from ..findings.limits import LimitFinding, limit_findings
+from ..findings.limits_and_searches.contradictions import Contradiction, contradictions
+from ..findings.limits_and_searches.limits import LimitFinding, limit_findings
+from ..findings.limits_and_searches.searches import SearchAnswer, search_answer
+from ..findings.limits_and_searches.thresholds import ThresholdAnswer, thresholds
 from ..findings.runs import findings_of, mark_words, runs_by_cell
-from ..findings.searches import SearchAnswer, search_answer
 from ..findings.shapes import ShapeAnswer, shape_answers
 from ..findings.source import Recording, Source
-from ..findings.thresholds import ThresholdAnswer, thresholds
 from ..model.boundary import Document, Rate
 from ..model.records import AnalysisRecord, RunRecord
 from .words.cells import abort_words

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..analysis.search import Outcome, Trial, next_step
-from ..findings.searches import question_of
+from ..findings.limits_and_searches.searches import question_of
 from ..model.records import RunRecord, Scalar
 from ..plan.resolved import Cell, ResolvedPlan
 from .run_order import Slot, in_turn

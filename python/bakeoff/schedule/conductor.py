@@ -13,8 +13,8 @@ from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
-from ..findings.limits import search_limits
-from ..findings.searches import excess
+from ..findings.limits_and_searches.limits import search_limits
+from ..findings.limits_and_searches.searches import excess
 from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored

@@ -12,7 +12,7 @@ from ...analysis.statistics import t_critical
 from ...errors import BundleError
 from ...model.records import CellRecord, SearchRecord
 from ..contestants import Contest, setting_words
-from ..searches import Capacity, search_answer
+from ..limits_and_searches.searches import Capacity, search_answer
 from ..source import Recording, Source
 from .matching import Match
 

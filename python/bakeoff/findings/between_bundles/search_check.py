@@ -21,11 +21,11 @@ from ...model.boundary import Document
 from ...model.levels import level_of
 from ...model.records import CellRecord, SearchRecord
 from ..contestants import Contest, factor_words
-from ..contradictions import contradiction_words
-from ..limit_evidence import Evidence, LimitLevel, Verdict, evidence, judged_level
-from ..limits import search_limits
+from ..limits_and_searches.contradictions import contradiction_words
+from ..limits_and_searches.evidence import Evidence, LimitLevel, Verdict, evidence, judged_level
+from ..limits_and_searches.limits import search_limits
+from ..limits_and_searches.searches import Capacity, search_answer
 from ..runs import hit_together, mark_words, runs_by_cell
-from ..searches import Capacity, search_answer
 from ..source import Source
 from .capacities import without_level, without_levels
 from .comparison import refuse_meaningless, refuse_unknown

@@ -15,7 +15,7 @@ from ...analysis.registry import metric
 from ...analysis.wording import milliseconds_words, rate_words
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest, Setting, amount, at_words, axis_words, level_words, setting_words
-from ...findings.limits import limits_of_plan
+from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS, Spread, observed, time_words
 from ...findings.runs import runs_by_cell
 from ...findings.source import Source

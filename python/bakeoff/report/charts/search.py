@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ...analysis.limit import Limit
 from ...analysis.metric import Metric
 from ...findings.contestants import Contest, factor_words, setting_words, who_words
-from ...findings.limits import search_limits
+from ...findings.limits_and_searches.limits import search_limits
+from ...findings.limits_and_searches.searches import Capacity, SearchAnswer, trials_by_subject
 from ...findings.run_values import observed
-from ...findings.searches import Capacity, SearchAnswer, trials_by_subject
 from ...findings.source import Source
 from ...model.records import RunRecord
 from .panel import Panel

@@ -9,7 +9,7 @@ from ...analysis.registry import metric
 from ...findings.clients_and_nodes import elsewhere, named_words
 from ...findings.configuration import configuration_of
 from ...findings.contestants import Contest, axis_words, setting_words
-from ...findings.limits import limits_of_plan
+from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS
 from ...findings.source import Source
 from ..answer import Answer

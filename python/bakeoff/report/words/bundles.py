@@ -13,7 +13,7 @@ from ...findings.between_bundles.comparison import AFTER, BEFORE, Occasions
 from ...findings.between_bundles.search_check import SearchCheck
 from ...findings.comparisons import ComparisonAnswer, answered
 from ...findings.contestants import Contest
-from ...findings.limit_evidence import VERDICT_WORDS
+from ...findings.limits_and_searches.evidence import VERDICT_WORDS
 from .pairs import NAMED_MAX
 
 _TWO_BUNDLES = "These are two bundles: how much two occasions of one and the same system differ is not known."

@@ -14,8 +14,8 @@ from ...findings.comparisons import Compared, ComparisonAnswer, value_thresholds
 from ...findings.contestants import Contest
 from ...findings.differing_figures import CellsDiffer
 from ...findings.faults import FaultAnswer
-from ...findings.limits import LimitFinding
-from ...findings.searches import SearchAnswer
+from ...findings.limits_and_searches.limits import LimitFinding
+from ...findings.limits_and_searches.searches import SearchAnswer
 from ...findings.shapes import ShapeAnswer
 from ...model.records import PlanRecord, RunRecord
 from .cells import ABORTS, abort_words, figure_words, not_compared_words, not_valid_words, size_words

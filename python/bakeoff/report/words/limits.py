@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from ...analysis.wording import counted
 from ...findings.contestants import Placed, who_words
-from ...findings.limit_evidence import VERDICT_WORDS
-from ...findings.limits import LimitFinding
-from ...findings.searches import SearchAnswer
-from ...findings.thresholds import ThresholdAnswer
+from ...findings.limits_and_searches.evidence import VERDICT_WORDS
+from ...findings.limits_and_searches.limits import LimitFinding
+from ...findings.limits_and_searches.searches import SearchAnswer
+from ...findings.limits_and_searches.thresholds import ThresholdAnswer
 
 #: So many are told one by one in the headline.
 NAMED_MAX = 4

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..analysis.limit import Limit, LimitError, parse
-from ..analysis.registry import UnknownMetric
-from ..analysis.thresholds import alpha_of_each
-from ..analysis.wording import counted
-from ..errors import BundleError
-from ..model.boundary import Document
-from ..model.records import CellRecord, PlanRecord, RunRecord
-from .contestants import Contest, Setting, amount, factor_words, setting_words
-from .limit_evidence import VERDICT_WORDS, Evidence, LimitLevel, evidence, judged_level
-from .runs import hit_together, mark_words, runs_by_cell
-from .source import Source
+from ...analysis.limit import Limit, LimitError, parse
+from ...analysis.registry import UnknownMetric
+from ...analysis.thresholds import alpha_of_each
+from ...analysis.wording import counted
+from ...errors import BundleError
+from ...model.boundary import Document
+from ...model.records import CellRecord, PlanRecord, RunRecord
+from ..contestants import Contest, Setting, amount, factor_words, setting_words
+from ..runs import hit_together, mark_words, runs_by_cell
+from ..source import Source
+from .evidence import VERDICT_WORDS, Evidence, LimitLevel, evidence, judged_level
 
 
 class LimitFinding(Document):

@@ -6,21 +6,21 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis.compare import level_words
-from ..analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
-from ..analysis.limit import TOO_FEW, Limit
-from ..analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
-from ..analysis.thresholds import judge as judge_value
-from ..analysis.wording import interval_words, percent_words
-from ..model.boundary import Document
-from ..model.records import RunRecord
-from .cells import CellAnswer, cell_answers
-from .comparisons import Compared, ComparisonAnswer
-from .contestants import Contest, at_words, setting_words, who_words
-from .run_values import observed, too_few_operations
-from .runs import hit_together, invalid_runs_words, mark_words, that_count
+from ...analysis.compare import level_words
+from ...analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
+from ...analysis.limit import TOO_FEW, Limit
+from ...analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
+from ...analysis.thresholds import judge as judge_value
+from ...analysis.wording import interval_words, percent_words
+from ...model.boundary import Document
+from ...model.records import RunRecord
+from ..cells import CellAnswer, cell_answers
+from ..comparisons import Compared, ComparisonAnswer
+from ..contestants import Contest, at_words, setting_words, who_words
+from ..run_values import observed, too_few_operations
+from ..runs import hit_together, invalid_runs_words, mark_words, that_count
+from ..source import Source
 from .searches import SearchAnswer
-from .source import Source
 
 
 class ThresholdAnswer(Document):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..analysis.limit import Limit, parse
-from ..analysis.thresholds import parse_threshold
-from ..model.boundary import Document
-from .contestants import Contest, factor_words, who_words
-from .limit_evidence import Verdict
+from ...analysis.limit import Limit, parse
+from ...analysis.thresholds import parse_threshold
+from ...model.boundary import Document
+from ..contestants import Contest, factor_words, who_words
+from .evidence import Verdict
 from .limits import LimitFinding, search_limits
 from .searches import Capacity, SearchAnswer
 from .thresholds import ThresholdAnswer

@@ -16,16 +16,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..analysis.compare import level_words as confidence_words
-from ..analysis.limit import MISSED, TOO_FEW, Limit, Status
-from ..analysis.metric import Observed
-from ..analysis.thresholds import Judged, RunReading, judge
-from ..analysis.wording import interval_words
-from ..model.boundary import Document
-from ..model.records import RunRecord, Scalar
-from .run_values import observed
-from .runs import causes_words, invalid_runs_words, of_runs, that_count, too_few_undisturbed
-from .source import Source
+from ...analysis.compare import level_words as confidence_words
+from ...analysis.limit import MISSED, TOO_FEW, Limit, Status
+from ...analysis.metric import Observed
+from ...analysis.thresholds import Judged, RunReading, judge
+from ...analysis.wording import interval_words
+from ...model.boundary import Document
+from ...model.records import RunRecord, Scalar
+from ..run_values import observed
+from ..runs import causes_words, invalid_runs_words, of_runs, that_count, too_few_undisturbed
+from ..source import Source
 
 Verdict = Literal["yes", "no", "undecided"]
 VERDICT_WORDS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided"}

@@ -6,16 +6,16 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ..analysis.limit import TOO_FEW, Limit
-from ..analysis.search import Difference, Outcome, Question, Trial, difference, so_far
-from ..analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
-from ..model.boundary import Document
-from ..model.records import RunRecord, SearchRecord
-from .contestants import Contest, setting_words
+from ...analysis.limit import TOO_FEW, Limit
+from ...analysis.search import Difference, Outcome, Question, Trial, difference, so_far
+from ...analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
+from ...model.boundary import Document
+from ...model.records import RunRecord, SearchRecord
+from ..contestants import Contest, setting_words
+from ..run_values import observed
+from ..source import Source
 from .limits import search_limits
-from .run_values import observed
 from .search_verdict import SearchVerdict, search_verdict
-from .source import Source
 
 #: Up to here an interval that is wider than was asked for still tells a capacity.
 USEFUL_RATIO = 1.5

@@ -11,15 +11,15 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 import numpy as np
 from pydantic import Field
 
-from ..analysis.limit import Limit
-from ..analysis.search import Outcome, Trial
-from ..model.boundary import Document
-from ..model.records import RunRecord, SearchRecord
-from .contestants import factor_words
-from .limit_evidence import LimitRun, Verdict, missed_by_value, named_words
-from .run_values import observed
-from .runs import causes_words
-from .source import Source
+from ...analysis.limit import Limit
+from ...analysis.search import Outcome, Trial
+from ...model.boundary import Document
+from ...model.records import RunRecord, SearchRecord
+from ..contestants import factor_words
+from ..run_values import observed
+from ..runs import causes_words
+from ..source import Source
+from .evidence import LimitRun, Verdict, missed_by_value, named_words
 
 
 class TriedLevel(Document):
