@@ -9,7 +9,7 @@ help:
 	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
 	@echo "make test         set up, check and test everything, real servers included"
 	@echo "make test-fast    tests of pure logic only, in seconds"
-	@echo "make test-systems every version of every server, and the largest clusters: hundreds of MB to download"
+	@echo "make test-systems every version of every server, every workload on each, and the largest clusters: hundreds of MB"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
 	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
@@ -51,10 +51,11 @@ test: check test-rust test-python
 test-rust: setup
 	cargo test --workspace --tests --locked --quiet
 
-# Three at a time: many tests wait for a server or for a window to end, and none depends on how long that took. In the
-# order of the folders: tests of real systems first, whose files are long, so that the many short ones fill the end.
+# Four at a time, also on two cores: many tests wait for a server or for a window to end, and none depends on how long
+# that took. In the order of the folders: tests of real systems first, whose files are long, so that the many short ones
+# fill the end.
 test-python: setup
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not (slow and servers)"
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not (slow and servers)"
 
 test-systems: setup
 	$(BIN)/python -m pytest -m "slow and servers"
