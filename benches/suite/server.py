@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import new_instance
 from bakeoff.provision.os_metrics import family, process_table
-from bakeoff.systems.base import System
+from bakeoff.systems.base import Configuration, System
 
 from .counters import family_cpu_s
 from .rows import Counting, Work
@@ -47,7 +47,7 @@ class Server(ABC):
         if not cls.sources.here():
             cls.sources.install(None, None, say)
         folder = new_instance("bench")
-        system = cls.system_class.configure(
+        asked = Configuration(
             cls.kind,
             {"start": {"settings": cls.settings}},
             durability=cls.durability,
@@ -56,6 +56,7 @@ class Server(ABC):
             timeout_s=10,
             base_dir=Path.cwd(),
         )
+        system = cls.system_class.configure(asked)
         try:
             system.start()
             server = cls(system)

@@ -11,7 +11,7 @@ from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Installation, Source, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.base import Facts
+from bakeoff.systems.base import Configuration, Facts
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.options import ServerOptions, StartOptions
 from bakeoff.systems.server.process import DatabaseServer
@@ -136,7 +136,8 @@ class Sleepers(StartedServer):
     def __init__(self, workdir: Path, *names: str, start: StartOptions | None = None) -> None:
         options = _Options()
         options._driver = {"tls": None}
-        super().__init__("sleeper", options, start or StartOptions(), {}, None, workdir, workdir)
+        asked = Configuration("sleeper", {}, None, None, workdir, 1.0, workdir)
+        super().__init__(asked, options, start or StartOptions(), {})
         self.done: list[str] = []
         self._names = names
 

@@ -13,13 +13,13 @@ import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.installation import Sources
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.base import Facts, Node, System
+from bakeoff.systems.base import Configuration, Facts, Node, System
 
 
 def configured(kind: str, workdir: Path, options: dict[str, Any], **levels: Any) -> System:
     """A system as a plan would configure it."""
     arguments: dict[str, Any] = {"durability": None, "isolation": None, "timeout_s": 10.0, "base_dir": workdir}
-    return SYSTEMS[kind].configure(kind, options, workdir=workdir, **{**arguments, **levels})
+    return SYSTEMS[kind].configure(Configuration(kind, options, workdir=workdir, **{**arguments, **levels}))
 
 
 def fetched(sources: Sources, version: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.systems.cassandra.options import SOURCES
 from bakeoff.systems.cassandra.system import Cassandra
+from builders.systems import configured
 from rust_tests import needs_cargo, run_driver_tests
 
 pytestmark = [pytest.mark.servers, needs_cargo]
@@ -19,9 +20,7 @@ def test_the_drivers_own_tests_pass(place: Path) -> None:
         SOURCES.install("5.0", None, lambda _: None)
     folder = place / "a"
     options = {"start": {"heap": "256MiB"}}
-    system = Cassandra.configure(
-        "cassandra", options, durability=None, isolation=None, timeout_s=10.0, workdir=folder, base_dir=folder
-    )
+    system = configured("cassandra", folder, options)
     assert isinstance(system, Cassandra)
     try:
         system.start()

@@ -72,8 +72,9 @@ import json, sys, time
 from pathlib import Path
 from bakeoff.provision.process import start_ticks
 from bakeoff.systems import SYSTEMS
-system = SYSTEMS["mariadb"].configure("m", {"start": json.loads(sys.argv[2])}, durability=None, isolation=None,
-    workdir=Path(sys.argv[1]) / "m", timeout_s=10.0, base_dir=Path("/"))
+from bakeoff.systems.base import Configuration
+system = SYSTEMS["mariadb"].configure(Configuration("m", {"start": json.loads(sys.argv[2])}, durability=None,
+    isolation=None, workdir=Path(sys.argv[1]) / "m", timeout_s=10.0, base_dir=Path("/")))
 system.start()
 uid = Path(f"/proc/{system.pids()[0]}").stat().st_uid
 print(json.dumps([system.pids()[0], start_ticks(system.pids()[0]), uid, system.nodes()[0].facts().version]), flush=True)

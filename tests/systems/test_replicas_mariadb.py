@@ -304,6 +304,7 @@ from bakeoff.systems.server.replication import Comparison
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.mysql.mariadb import MariaDbProcess
 from bakeoff.systems import SYSTEMS
+from bakeoff.systems.base import Configuration
 from pathlib import Path
 make_data = MariaDbProcess.make_data
 def killed(self):
@@ -311,8 +312,8 @@ def killed(self):
         os.kill(os.getpid(), signal.SIGKILL)
     make_data(self)
 MariaDbProcess.make_data = killed
-SYSTEMS["mariadb"].configure("m", {"replicas": 1}, durability=None, isolation=None, workdir=Path(sys.argv[1]) / "m",
-    timeout_s=10.0, base_dir=Path("/")).start()
+SYSTEMS["mariadb"].configure(Configuration("m", {"replicas": 1}, durability=None, isolation=None,
+    workdir=Path(sys.argv[1]) / "m", timeout_s=10.0, base_dir=Path("/"))).start()
 """
 
 

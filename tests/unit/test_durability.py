@@ -13,6 +13,7 @@ from bakeoff.systems import SYSTEMS
 from bakeoff.systems.cassandra.options import acknowledging as of_level
 from bakeoff.systems.durability import of_cassandra, of_innodb, of_postgresql, of_sqlite
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
+from builders.systems import configured
 
 SECOND = "commits of the last 1 s"
 UNWRITTEN = "commits that the kernel had not written"
@@ -168,15 +169,7 @@ def test_two_systems_that_lose_alike_are_compared_without_a_word(tmp_path: Path)
 def test_the_level_of_an_existing_server_declares_the_settings_that_it_means(tmp_path: Path) -> None:
     """So that they are no undeclared difference beside a server of another level."""
     found = {
-        durability: SYSTEMS["mariadb"].configure(
-            "m",
-            {"address": "127.0.0.1:1", "user": "bench"},
-            durability=durability,
-            isolation=None,
-            workdir=tmp_path,
-            timeout_s=1.0,
-            base_dir=tmp_path,
-        )
+        durability: configured("mariadb", tmp_path, {"address": "127.0.0.1:1", "user": "bench"}, durability=durability)
         for durability in ("relaxed", None)
     }
     assert found["relaxed"].declared() == {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}

@@ -16,13 +16,11 @@ from bakeoff.schedule import sampler as sampler_module
 from bakeoff.schedule.nodes import Look
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
-from builders.systems import Told
+from builders.systems import Told, configured
 
 
 def system(**changes: Any) -> Null:
-    null = Null.configure(
-        "null", {}, durability=None, isolation=None, workdir=Path("unused"), timeout_s=1.0, base_dir=Path()
-    )
+    null = configured("null", Path("unused"), {})
     assert isinstance(null, Null)
     for name, value in changes.items():
         setattr(null, name, value)

@@ -76,14 +76,10 @@ class Cell:
 
     def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:
         """The cell's system, not started; PlanError if its options cannot be."""
-        return kind.configure(
-            self.record.system,
-            self.system_options,
-            **self.portable,
-            workdir=workdir,
-            timeout_s=timeout_s,
-            base_dir=base_dir,
-        )
+        from ..systems.base import Configuration
+
+        further: dict[str, Any] = {**self.portable, "workdir": workdir, "timeout_s": timeout_s, "base_dir": base_dir}
+        return kind.configure(Configuration(self.record.system, self.system_options, **further))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Life of a private system (`private = True`), in this order, all from one thread:
 
-    system = kind.configure(name, options, levels, workdir, timeout_s)    # checks options; nothing starts
+    system = kind.configure(Configuration(...))     # checks options; nothing starts
     system.start()                      # init if new, start, wait until ready (with a liveness check)
     ... engine phase "load" ...
     system.snapshot(path)               # clean slow shutdown, copy, start again
@@ -46,6 +46,23 @@ class Capabilities:
     embedded: bool  # lives in the engine process: no server to watch
     restore: bool  # snapshot/restore of private data
     durability: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a plan asks of one system at one set of levels."""
+
+    name: str
+    options: dict[str, Any]  # the plan's [systems.NAME] table, factor levels merged in
+    durability: str | None
+    isolation: str | None
+    workdir: Path  # a folder of its own for data, sockets and logs
+    timeout_s: float  # of a run's operation
+    base_dir: Path  # the plan's folder, for relative paths
+
+    @property
+    def where(self) -> str:
+        return f"systems.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -206,20 +223,9 @@ class System(ABC):
 
     @classmethod
     @abstractmethod
-    def configure(
-        cls,
-        name: str,
-        options: dict[str, Any],
-        *,
-        durability: str | None,
-        isolation: str | None,
-        workdir: Path,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> System:
-        """Checks `options` (the plan's [systems.NAME] table, factor levels merged in) and returns a system that has not
-        started. `workdir`: a folder of its own for data, sockets and logs. `timeout_s`: the run's operation timeout.
-        `base_dir`: the plan's folder, for relative paths. Raises PlanError; unknown keys name the nearest known one."""
+    def configure(cls, asked: Configuration) -> System:
+        """Checks the options and returns a system that has not started. Raises PlanError; unknown keys name the nearest
+        known one."""
 
     @classmethod
     def sources(cls) -> Sources | None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.base import Capabilities, Facts, Node, System
+from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
 from bakeoff.systems.options import Options, read_options
 
 
@@ -25,38 +25,22 @@ class Null(System):
     summary: ClassVar[str] = "no database: answers after a known time (tests of bakeoff itself)"
     private = True
 
-    def __init__(self, name: str, options: Options, workdir: Path) -> None:
-        self.name = name
+    def __init__(self, asked: Configuration, options: Options) -> None:
+        self.name = asked.name
         self._options = options
-        self._workdir = workdir
+        self._workdir = asked.workdir
         self._rows: Path | None = None
 
     @classmethod
     def capabilities(cls) -> Capabilities:
-        return Capabilities(
-            private=True,
-            existing=False,
-            embedded=True,
-            restore=True,
-            durability=(),
-        )
+        return Capabilities(private=True, existing=False, embedded=True, restore=True, durability=())
 
     @classmethod
-    def configure(
-        cls,
-        name: str,
-        options: dict[str, Any],
-        *,
-        durability: str | None,
-        isolation: str | None,
-        workdir: Path,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> System:
-        where = f"systems.{name}"
-        if durability is not None:
-            raise PlanError("the null system has no durability", where=where, hint="leave out `durability`")
-        return cls(name, read_options(Options, options, where, driver=cls.driver, isolation=isolation), workdir)
+    def configure(cls, asked: Configuration) -> System:
+        if asked.durability is not None:
+            raise PlanError("the null system has no durability", where=asked.where, hint="leave out `durability`")
+        isolation = asked.isolation
+        return cls(asked, read_options(Options, asked.options, asked.where, driver=cls.driver, isolation=isolation))
 
     @property
     def keeps_data(self) -> bool:

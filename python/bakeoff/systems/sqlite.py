@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.base import Capabilities, Facts, Node, System
+from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
 from bakeoff.systems.driver import drivers, option_names
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.ledger import TABLE, Entry, MarkedLedger
@@ -181,53 +181,26 @@ class Sqlite(System):
     storage = STORAGE
     setting_example: ClassVar[str] = "cache_size = -65536"
 
-    def __init__(
-        self,
-        name: str,
-        options: SqliteOptions,
-        pragmas: dict[str, str],
-        workdir: Path,
-        place: Path | None,
-        existing: Path | None = None,
-    ) -> None:
-        """existing: the file, if it is not ours."""
-        self.name = name
-        self.private = existing is None
-        self._existing = existing
-        self._where = f"systems.{name}"
+    def __init__(self, asked: Configuration, options: SqliteOptions, pragmas: dict[str, str]) -> None:
+        self.name = asked.name
+        self.private = options.file is None
+        self._existing = (asked.base_dir / options.file).absolute() if options.file else None
+        self._where = asked.where
         self._options = options
         self._pragmas = pragmas
-        self._workdir = workdir
-        self._place = place
+        self._workdir = asked.workdir
+        self._place = asked.base_dir / options.path if options.path else None
         self._folder: Path | None = None
 
     @classmethod
     def capabilities(cls) -> Capabilities:
-        return Capabilities(
-            private=True,
-            existing=False,
-            embedded=True,
-            restore=True,
-            durability=tuple(DURABILITY),
-        )
+        return Capabilities(private=True, existing=False, embedded=True, restore=True, durability=tuple(DURABILITY))
 
     @classmethod
-    def configure(
-        cls,
-        name: str,
-        options: dict[str, Any],
-        *,
-        durability: str | None,
-        isolation: str | None,
-        workdir: Path,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> System:
-        where = f"systems.{name}"
-        read = read_options(SqliteOptions, options, where, driver=cls.driver, isolation=isolation)
-        pragmas = _pragmas(read.settings, durability, where)
-        place, file = (base_dir / given if given else None for given in (read.path, read.file))
-        return cls(name, read, pragmas, workdir, place, file.absolute() if file else None)
+    def configure(cls, asked: Configuration) -> System:
+        where, isolation = asked.where, asked.isolation
+        read = read_options(SqliteOptions, asked.options, where, driver=cls.driver, isolation=isolation)
+        return cls(asked, read, _pragmas(read.settings, asked.durability, where))
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:

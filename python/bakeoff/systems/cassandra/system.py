@@ -24,7 +24,7 @@ from bakeoff.errors import PlanError
 from bakeoff.model.durability import Survival
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import Passwords, ServerSpec
-from bakeoff.systems.base import System
+from bakeoff.systems.base import Configuration, System
 from bakeoff.systems.cassandra.cluster import make, wait_until_one
 from bakeoff.systems.cassandra.control import Control
 from bakeoff.systems.cassandra.ledger import CassandraLedger
@@ -164,10 +164,10 @@ class Cassandra(_Cluster, StartedServer):
         refuse_unknown(names, version, where)
 
     @classmethod
-    def configure(cls, name: str, options: dict[str, Any], *, durability: str | None, **further: Any) -> System:
-        made = super().configure(name, options, durability=durability, **further)
+    def configure(cls, asked: Configuration) -> System:
+        made = super().configure(asked)
         if isinstance(made, Cassandra):
-            made._refuse(durability)
+            made._refuse(asked.durability)
         return made
 
     def _refuse(self, durability: str | None) -> None:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import PlanError
-from bakeoff.systems.base import Ledger, System
+from bakeoff.systems.base import Configuration, Ledger, System
 from bakeoff.systems.server.control import Address, Control, Login
 from bakeoff.systems.server.options import NodeOptions, ServerOptions
 from bakeoff.systems.server.system import Access, Server, ServerNode
@@ -28,37 +27,18 @@ class ExistingServer(Server):
     private = False
 
     @classmethod
-    def configure(
-        cls,
-        name: str,
-        options: dict[str, Any],
-        *,
-        durability: str | None,
-        isolation: str | None,
-        workdir: Path,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> System:
-        read = cls.family.read(options, isolation, f"systems.{name}")
-        return cls(name, read, durability, isolation, timeout_s, base_dir)
+    def configure(cls, asked: Configuration) -> System:
+        return cls(asked, cls.family.read(asked.options, asked.isolation, asked.where))
 
-    def __init__(
-        self,
-        name: str,
-        options: ServerOptions,
-        durability: str | None,
-        isolation: str | None,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> None:
-        super().__init__(name, options, isolation)
-        self._durability = durability
+    def __init__(self, asked: Configuration, options: ServerOptions) -> None:
+        super().__init__(asked, options)
+        self._durability, base_dir = asked.durability, asked.base_dir
         self._address = self.family.address(options.address or "", f"{self._where}.address")
         self._tls = options.encryption(base_dir)
         self._password = options.password.located(base_dir) if options.password else None
         self._server_key_file = self.family.key_file(options, base_dir)
         self._further: list[Control] = []  # connections to nodes after the first
-        self._timeout_s = max(1.0, min(timeout_s, 10.0))
+        self._timeout_s = max(1.0, min(asked.timeout_s, 10.0))
 
     @cached_property
     def control(self) -> Control:

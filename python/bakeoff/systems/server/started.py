@@ -30,7 +30,7 @@ from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.base import Capabilities, System
+from bakeoff.systems.base import Capabilities, Configuration, System
 from bakeoff.systems.options import address_of, read_own
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.existing import ExistingServer
@@ -76,34 +76,21 @@ class StartedServer(Server):
         return cls.process
 
     @classmethod
-    def configure(
-        cls,
-        name: str,
-        options: dict[str, Any],
-        *,
-        durability: str | None,
-        isolation: str | None,
-        workdir: Path,
-        timeout_s: float,
-        base_dir: Path,
-    ) -> System:
-        if address_of(options) is not None:
+    def configure(cls, asked: Configuration) -> System:
+        if address_of(asked.options) is not None:
             assert cls.existing is not None, "capabilities say so"
-            levels: dict[str, Any] = {"durability": durability, "isolation": isolation}
-            return cls.existing.configure(
-                name, options, **levels, workdir=workdir, timeout_s=timeout_s, base_dir=base_dir
-            )
-        where = f"systems.{name}"
-        read = cls.family.read(options, isolation, where)
+            return cls.existing.configure(asked)
+        where, family = asked.where, cls.family
+        read = family.read(asked.options, asked.isolation, where)
         assert read.start is not None, "a server without an address is started"
         refuse_impossible_tls(read, where)
-        settings = private_settings(read, durability, cls.family.durability, cls.family.ours, where)
+        settings = private_settings(read, asked.durability, family.durability, family.ours, where)
         for setting, why in cls.breaking(read.start, settings).items():
             what = f"{setting} cannot be set here: {why}"
             raise PlanError(what, where=f"{where}.start.settings", hint=f"leave {setting} out")
-        if asked := cls.family.table_format(read, where):
-            settings = add_settings(settings, asked.settings(settings), f"`{TABLE_FORMAT}`", where)
-        made = cls(name, read, read.start, settings, isolation, workdir, base_dir)
+        if wanted := family.table_format(read, where):
+            settings = add_settings(settings, wanted.settings(settings), f"`{TABLE_FORMAT}`", where)
+        made = cls(asked, read, read.start, settings)
         made._refuse_ports()
         return made
 
@@ -135,20 +122,13 @@ class StartedServer(Server):
         """Those of a plan that this version does not know, where that is known before it starts. Raises PlanError."""
 
     def __init__(
-        self,
-        name: str,
-        options: ServerOptions,
-        start: StartOptions,
-        settings: dict[str, str],
-        isolation: str | None,
-        workdir: Path,
-        base_dir: Path,
+        self, asked: Configuration, options: ServerOptions, start: StartOptions, settings: dict[str, str]
     ) -> None:
-        super().__init__(name, options, isolation)
+        super().__init__(asked, options)
         self._start = start
-        self._place = (base_dir / start.path).absolute() if start.path else None
+        self._place = (asked.base_dir / start.path).absolute() if start.path else None
         self._settings = settings
-        self._workdir = workdir
+        self._workdir = asked.workdir
         self._servers: dict[str, DatabaseServer] = {}
         self._nodes: list[ServerNode] = []
 

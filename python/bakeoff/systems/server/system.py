@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.levels import TABLE_FORMAT
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.base import Capabilities, Facts, Ledger, Node, System
+from bakeoff.systems.base import Capabilities, Configuration, Facts, Ledger, Node, System
 from bakeoff.systems.options import address_of
 from bakeoff.systems.server.control import Address, Control, Login, Refused
 from bakeoff.systems.server.options import ServerOptions, in_one_spelling, read_server_options, shaping
@@ -237,11 +237,11 @@ class Family(ABC, Generic[Read]):
 class Server(System):
     family: ClassVar[Family[Any]]
 
-    def __init__(self, name: str, options: ServerOptions, isolation: str | None) -> None:
-        self.name = name
-        self._where = f"systems.{name}"
+    def __init__(self, asked: Configuration, options: ServerOptions) -> None:
+        self.name = asked.name
+        self._where = asked.where
         self._options = options
-        self._isolation = isolation
+        self._isolation = asked.isolation
 
     @classmethod
     def capabilities(cls) -> Capabilities:
