@@ -14,7 +14,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.durability import of_galera, of_innodb
 from bakeoff.systems.mysql.galera import Galera
-from bakeoff.systems.mysql.galera_process import SOURCES, Position, kind_of, provider_options, transfer
+from bakeoff.systems.mysql.galera_process import SOURCES, Position, kind_of_wsrep, provider_options, transfer
 from builders.systems import configured
 
 
@@ -140,9 +140,11 @@ def test_the_log_tells_what_a_node_was_handed(log: str, words: str) -> None:
 
 
 def test_counters_and_gauges_of_the_group_are_told_apart() -> None:
-    kinds = {name: kind_of(name) for name in ("wsrep_local_recv_queue", "wsrep_local_bf_aborts", "Threads_running")}
+    kinds = {
+        name: kind_of_wsrep(name) for name in ("wsrep_local_recv_queue", "wsrep_local_bf_aborts", "Threads_running")
+    }
     assert kinds == {"wsrep_local_recv_queue": "gauge", "wsrep_local_bf_aborts": "counter", "Threads_running": "gauge"}
-    assert kind_of("wsrep_local_recv_queue_avg") is None
+    assert kind_of_wsrep("wsrep_local_recv_queue_avg") is None
     assert provider_options("gcs.fc_limit = 16; socket.ssl = NO; ") == {"gcs.fc_limit": "16", "socket.ssl": "NO"}
 
 

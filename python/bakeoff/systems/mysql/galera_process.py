@@ -306,7 +306,7 @@ class GaleraNode(MySqlNode):
         return replace(read, settings=settings, portable={**read.portable, **of_galera(variables).facts()})
 
     def read_status(self) -> Status:
-        return read_status(self.control, _kind_of)
+        return read_status(self.control, kind_of_wsrep)
 
     def read_debt(self) -> dict[str, float]:
         status = self.read_status()
@@ -316,7 +316,7 @@ class GaleraNode(MySqlNode):
         }
 
 
-def _kind_of(name: str) -> Literal["gauge", "counter"] | None:
+def kind_of_wsrep(name: str) -> Literal["gauge", "counter"] | None:
     if name.startswith("wsrep_"):
         return "gauge" if _GAUGES.fullmatch(name) else "counter" if _COUNTERS.fullmatch(name) else None
     return kind_of(name)
