@@ -234,7 +234,6 @@ class RedisFamily(Family[RedisOptions]):
 
 class Redis(StartedServer):
     kind: ClassVar[str] = "redis"
-    driver: ClassVar[str] = ""
     summary: ClassVar[str] = "Redis server: a private instance; no workload speaks to it yet"
     in_first_plan: ClassVar[bool] = False
     setting_example: ClassVar[str] = 'maxmemory = "1gb"'

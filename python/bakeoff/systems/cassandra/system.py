@@ -130,10 +130,6 @@ class _Cluster(Server):
 
 
 class ExistingCassandra(_Cluster, ExistingServer):
-    kind: ClassVar[str] = "cassandra"
-    driver: ClassVar[str] = FAMILY.driver
-    family = FAMILY
-
     def level(self) -> str:
         return self._survival().level
 
@@ -147,7 +143,6 @@ class ExistingCassandra(_Cluster, ExistingServer):
 
 class Cassandra(_Cluster, StartedServer):
     kind: ClassVar[str] = "cassandra"
-    driver: ClassVar[str] = FAMILY.driver
     summary: ClassVar[str] = "Apache Cassandra: a private cluster of one to five nodes, or an existing one by `address`"
     storage = STORAGE
     restart_s: ClassVar[float] = 8.5  # of one node of 5.0 with little data: 6 s to be ready, 2.5 s to end (2026-11)
@@ -156,7 +151,7 @@ class Cassandra(_Cluster, StartedServer):
     one_port: ClassVar[bool] = True
     installed_from = SOURCES
     process = CassandraProcess
-    existing: ClassVar[type[ExistingServer] | None] = ExistingCassandra
+    existing = ExistingCassandra
     _start: CassandraStart
 
     @classmethod

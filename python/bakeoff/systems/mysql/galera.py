@@ -96,15 +96,8 @@ class GaleraFamily(MySqlFamily):
 FAMILY = GaleraFamily()
 
 
-class ExistingGalera(ExistingServer):
-    kind: ClassVar[str] = "galera"
-    driver: ClassVar[str] = FAMILY.driver
-    family = FAMILY
-
-
 class Galera(StartedServer):
     kind: ClassVar[str] = "galera"
-    driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "Galera cluster of MariaDB servers: private nodes, or an existing cluster by `address`"
     storage = MARIADB_STORAGE
@@ -112,7 +105,7 @@ class Galera(StartedServer):
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
     process = GaleraProcess
-    existing: ClassVar[type[ExistingServer] | None] = ExistingGalera
+    existing = ExistingServer
 
     @classmethod
     def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -247,22 +247,15 @@ def process_of(version: str, where: str) -> type[MySqlProcess]:
     )
 
 
-class ExistingMariaDb(ExistingServer):
-    kind: ClassVar[str] = "mariadb"
-    driver: ClassVar[str] = FAMILY.driver
-    family = FAMILY
-
-
 class MariaDb(Replicated):
     kind: ClassVar[str] = "mariadb"
-    driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
     storage = STORAGE
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
-    existing: ClassVar[type[ExistingServer] | None] = ExistingMariaDb
+    existing = ExistingServer
     replication = MariaDbReplication()
     _start: MariaDbStart
 

@@ -166,15 +166,8 @@ def process_of(version: str, where: str) -> type[MySqlProcess]:
     )
 
 
-class ExistingMySql(ExistingServer):
-    kind: ClassVar[str] = "mysql"
-    driver: ClassVar[str] = FAMILY.driver
-    family = FAMILY
-
-
 class MySql(StartedServer):
     kind: ClassVar[str] = "mysql"
-    driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = (
         "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
@@ -183,7 +176,7 @@ class MySql(StartedServer):
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
-    existing: ClassVar[type[ExistingServer] | None] = ExistingMySql
+    existing = ExistingServer
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:

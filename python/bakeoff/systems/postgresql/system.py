@@ -220,22 +220,15 @@ class PostgreSqlFamily(Family[PostgreSqlOptions]):
 FAMILY = PostgreSqlFamily()
 
 
-class ExistingPostgreSql(ExistingServer):
-    kind: ClassVar[str] = "postgresql"
-    driver: ClassVar[str] = FAMILY.driver
-    family = FAMILY
-
-
 class PostgreSql(Replicated):
     kind: ClassVar[str] = "postgresql"
-    driver: ClassVar[str] = FAMILY.driver
     summary: ClassVar[str] = "PostgreSQL server: a private instance, or an existing one by `address`"
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
     installed_from = SOURCES
     process = PostgreSqlProcess
-    existing: ClassVar[type[ExistingServer] | None] = ExistingPostgreSql
+    existing = ExistingServer
     replication = PostgreSqlReplication()
     _start: PostgreSqlStart
 

@@ -50,7 +50,7 @@ from bakeoff.systems.server.system import Access, Server, ServerNode
 class StartedServer(Server):
     """`configure` gives an `existing` where the plan has an address."""
 
-    #: None: it cannot be given by its address.
+    #: What one of this kind and family is at an address; None: it cannot be given by that.
     existing: ClassVar[type[ExistingServer] | None] = None
     private = True
     #: Where its programs come from.
@@ -79,7 +79,9 @@ class StartedServer(Server):
     def configure(cls, asked: Configuration) -> System:
         if address_of(asked.options) is not None:
             assert cls.existing is not None, "capabilities say so"
-            return cls.existing.configure(asked)
+            of_kind = {"kind": cls.kind, "family": cls.family}
+            existing: type[ExistingServer] = type(cls.existing.__name__, (cls.existing,), of_kind)
+            return existing.configure(asked)
         where, family = asked.where, cls.family
         read = family.read(asked.options, asked.isolation, where)
         assert read.start is not None, "a server without an address is started"

@@ -237,6 +237,12 @@ class Family(ABC, Generic[Read]):
 class Server(System):
     family: ClassVar[Family[Any]]
 
+    def __init_subclass__(cls) -> None:
+        """A kind is spoken to by its family's driver."""
+        super().__init_subclass__()
+        if "family" in vars(cls):
+            cls.driver = cls.family.driver
+
     def __init__(self, asked: Configuration, options: ServerOptions) -> None:
         self.name = asked.name
         self._where = asked.where
