@@ -142,12 +142,7 @@ def read_debt(control: Control) -> dict[str, float]:
     )
     if buffercache is not None:
         _add(debt, "dirty_bytes", control, f"SELECT {_DIRTY_BYTES.format(schema=buffercache)}")
-    _add(
-        debt,
-        "checkpoint_age_bytes",
-        control,
-        f"SELECT {_WAL_POSITION} - (redo_lsn - '0/0') FROM pg_control_checkpoint()",
-    )
+    _add(debt, "checkpoint_age_bytes", control, _CHECKPOINT_AGE)
     _add(debt, "dead_rows", control, "SELECT COALESCE(sum(n_dead_tup), 0) FROM pg_catalog.pg_stat_user_tables")
     return debt
 
