@@ -233,7 +233,7 @@ class NotNow(control.Refused):
 
 class Control(control.Control):
     """Parameters are ? in a statement, and texts. keyspace: of the plan's tables, which need not be there; statements
-    name it. consistency: of every statement, as in cql.py."""
+    name it. consistency: of every statement."""
 
     probe: ClassVar[str] = "SELECT key FROM system.local"
 

@@ -54,7 +54,7 @@ class CassandraFamily(Family[CassandraOptions]):
     driver = "cassandra"
     default_port = 9042
     options = CassandraOptions
-    #: What `periodic` keeps depends on how many copies acknowledge a write: see cassandra.py, which knows.
+    #: What `periodic` keeps depends on how many copies acknowledge a write: see `_survival` of the cluster.
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"commitlog_sync": "batch"},
         "relaxed": _PERIODIC,
