@@ -93,20 +93,10 @@ class CellAnswer(Document):
 
 
 #: Of the typical repetition, as hints at why one is faster are.
-_COSTS = tuple(
-    map(
-        metric,
-        (
-            "client_cpu_us_per_op",
-            "server_cpu_us_per_op",
-            "client_memory_peak_bytes",
-            "server_memory_peak_bytes",
-            "size_on_disk_bytes",
-            "write_amplification",
-            "abort_ratio",
-        ),
-    )
-)
+_COSTS = [
+    *map(metric, ("client_cpu_us_per_op", "server_cpu_us_per_op", "client_memory_peak_bytes")),
+    *map(metric, ("server_memory_peak_bytes", "size_on_disk_bytes", "write_amplification", "abort_ratio")),
+]
 #: Of what fell due in a window: some of it is under way when it ends.
 _AT_THE_EDGE = 0.005
 
@@ -212,12 +202,8 @@ def _whole(spread: Spread | None) -> int | None:
     return None if spread is None else round(spread.value)
 
 
-def _largest(values: Iterable[int | None]) -> int | None:
-    return max((value for value in values if value), default=None)
-
-
 def _data_to_cache(runs: Sequence[RunRecord], facts: FactsRecord | None) -> float | None:
-    size = _largest(run.server.size_on_disk_bytes for run in runs)
+    size = max((run.server.size_on_disk_bytes or 0 for run in runs), default=0)
     cache = facts.portable.get("memory_bytes", "") if facts else ""
     return size / int(cache) if size and cache.isdecimal() and int(cache) else None
 

@@ -86,7 +86,7 @@ class Differs:
 
     def beside(self, found: ComparisonAnswer) -> list[FigureDiffers]:
         """What differs beside the objective in one comparison, most first."""
-        places = {self._contest.contestant(c): c for c in self._contest.plan.cells if _is_at(self._contest, c, found)}
+        places = self._contest.cells_at(tuple(found.setting.items()))
         own = _METRICS.get(self._contest.objective.name.partition(".")[0])
         hints = self._hints(places[found.base], places[found.other])
         kinds = {hint.name: _METRICS.get(hint.name, hint.name) for hint in hints}
@@ -173,10 +173,6 @@ class Differs:
             embedded = facts is not None and facts.embedded
             self._taken[cell.id] = {run.block: dict(_figures_of(self._bundle, run, embedded)) for run in runs}
         return self._taken[cell.id]
-
-
-def _is_at(contest: Contest, cell: CellRecord, found: ComparisonAnswer) -> bool:
-    return dict(contest.setting(cell)) == found.setting
 
 
 def _figures_of(bundle: Source, run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:

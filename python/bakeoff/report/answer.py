@@ -213,9 +213,7 @@ def answer_and_records(
         faults=faults,
         held=held,
         cells=cells,
-        metrics=[
-            MetricShown(name=m.name, label=m.label, unit=m.unit, better=m.better, about=m.about) for m in shown.values()
-        ],
+        metrics=[MetricShown(**{name: getattr(m, name) for name in MetricShown.model_fields}) for m in shown.values()],
         rates=plan.rates,
         compared=contest.factor,
         contestants=contest.contestants,

@@ -55,7 +55,18 @@ def contradictions(
             where = factor_words(search.factor, level)
             runs = f"its runs there, judged alone by {limit.words},"
             words = contradiction_words(capacity, limits, where, says, runs, why)
-            clashes.append(contradiction(capacity, str(limit), float(level), where, says, verdict, words))
+            clashes.append(
+                Contradiction(
+                    contestant=capacity.contestant,
+                    setting_words=capacity.setting_words,
+                    limit=str(limit),
+                    level=float(level),
+                    level_words=where,
+                    search=says,
+                    fixed=verdict,
+                    words=words,
+                )
+            )
     return clashes
 
 
@@ -80,21 +91,6 @@ def clash(says: Verdict, verdict: Verdict, limits: Sequence[Limit], limit: Limit
     if (says, verdict) == ("yes", "no"):
         return any(one.implies(limit) for one in limits)
     return (says, verdict) == ("no", "yes") and len(limits) == 1 and limit.implies(limits[0])
-
-
-def contradiction(
-    capacity: Capacity, limit: str, level: float, where: str, says: Verdict, verdict: Verdict, words: str
-) -> Contradiction:
-    return Contradiction(
-        contestant=capacity.contestant,
-        setting_words=capacity.setting_words,
-        limit=limit,
-        level=level,
-        level_words=where,
-        search=says,
-        fixed=verdict,
-        words=words,
-    )
 
 
 def contradiction_words(
