@@ -43,14 +43,20 @@ def node() -> Iterator[Cassandra]:
         shutil.rmtree(folder)
 
 
+def change(node: Cassandra, statement: str) -> None:
+    """Makes, empties or drops a table: next to other work this takes longer than the 5 s that `node.control` waits."""
+    with closing(node.server.make_control(timeout_s=120.0)) as patient:
+        patient.rows(statement)
+
+
 @pytest.fixture
 def table(node: Cassandra) -> Iterator[str]:
     """With rows that compress badly."""
-    node.control.rows("CREATE TABLE bakeoff.t (k text PRIMARY KEY, v text)")
+    change(node, "CREATE TABLE bakeoff.t (k text PRIMARY KEY, v text)")
     for number in range(ROWS):
         node.control.rows("INSERT INTO bakeoff.t (k, v) VALUES (?, ?)", str(number), os.urandom(500).hex())
     yield "t"
-    node.control.rows("DROP TABLE bakeoff.t")
+    change(node, "DROP TABLE bakeoff.t")
 
 
 def existing(node: Cassandra, monkeypatch: pytest.MonkeyPatch, **options: Any) -> ExistingCassandra:
@@ -121,7 +127,7 @@ def test_what_is_in_memory_counts_as_on_disk(node: Cassandra, table: str) -> Non
 def test_a_copy_is_put_back_as_it_was(node: Cassandra, table: str, tmp_path: Path) -> None:
     place = node.server.folder.path.parent / "snapshot"
     node.snapshot(place)
-    node.control.rows("TRUNCATE bakeoff.t")
+    change(node, "TRUNCATE bakeoff.t")
     node.restore(place)
     assert node.whole()
     assert node.control.value("SELECT count(*) FROM bakeoff.t") == ROWS
@@ -160,14 +166,14 @@ def test_what_is_ours_is_written_down_and_known_again(node: Cassandra, monkeypat
     system.start()
     try:
         ledger.begin(["usertable"], "data", "bundle")
-        node.control.rows("CREATE TABLE bakeoff.usertable (k text PRIMARY KEY)")
+        change(node, "CREATE TABLE bakeoff.usertable (k text PRIMARY KEY)")
         assert [(one.ours, one.whole) for one in ledger.there(["usertable"])] == [(True, False)]
         ledger.loaded(["usertable"])
         assert [(one.ours, one.whole) for one in ledger.there(["usertable"])] == [(True, True)]
-        node.control.rows("DROP TABLE bakeoff.usertable")
-        node.control.rows("CREATE TABLE bakeoff.usertable (k text PRIMARY KEY)")
+        change(node, "DROP TABLE bakeoff.usertable")
+        change(node, "CREATE TABLE bakeoff.usertable (k text PRIMARY KEY)")
         assert [one.ours for one in ledger.there(["usertable"])] == [False]
-        node.control.rows("DROP TABLE bakeoff.usertable")
+        change(node, "DROP TABLE bakeoff.usertable")
         ledger.drop(["usertable"])
     finally:
         system.stop()
@@ -185,7 +191,7 @@ def test_one_bakeoff_at_a_time_works_in_a_keyspace(node: Cassandra, monkeypatch:
             second.start()
     finally:
         second.stop()
-        node.control.rows("DROP TABLE bakeoff.bakeoff_claim")
+        change(node, "DROP TABLE bakeoff.bakeoff_claim")
 
 
 def test_a_keyspace_that_is_not_there_is_made_only_with_a_number_of_copies(
@@ -201,7 +207,7 @@ def test_a_keyspace_that_is_not_there_is_made_only_with_a_number_of_copies(
     assert made.absent_place() == ""
     absent.release()
     made.release()
-    node.control.rows("DROP KEYSPACE other")
+    change(node, "DROP KEYSPACE other")
 
 
 PLAN = """
