@@ -15,7 +15,7 @@ from bakeoff.errors import BakeoffError, ExitCode
 from bakeoff.fleet import keeper_connection
 from bakeoff.fleet.clusters import Cluster, local
 from bakeoff.fleet.dask import DaskHost
-from bakeoff.fleet.machine_check import Servers, Visited, visit
+from bakeoff.fleet.machine_check import CheckedMachine, Servers, check_machines
 from bakeoff.fleet.remote_keeper import here
 from bakeoff.plan.document.fleet import read_said
 from bakeoff.plan.machines import servers, unstarted
@@ -29,11 +29,11 @@ def cluster() -> Iterator[Cluster]:
         yield found
 
 
-def look(cluster: Cluster, servers: Servers) -> list[Visited]:
+def look(cluster: Cluster, servers: Servers) -> list[CheckedMachine]:
     """Again where the machine on which all of this runs had no time for it: that is told of a visit as of a run."""
     for _ in range(10):
         with DaskHost(cluster, min_clients=2, wait_s=60) as host:
-            found = visit(host, servers)
+            found = check_machines(host, servers)
         if not any("stood still" in machine.unfit or "heard of it" in machine.unfit for machine in found):
             break
     return found
@@ -74,21 +74,23 @@ def test_a_machine_that_does_not_reach_a_server_or_runs_another_engine_is_unfit(
 def test_the_command_says_so_with_its_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unfit = Visited("load2", unfit="load2 does not reach db at db1:3306", hint="open it")
-    monkeypatch.setattr("bakeoff.fleet.machine_check.visit", lambda host, servers: [Visited("load1", cores=4), unfit])
+    unfit = CheckedMachine("load2", unfit="load2 does not reach db at db1:3306", hint="open it")
+    monkeypatch.setattr(
+        "bakeoff.fleet.machine_check.check_machines", lambda host, servers: [CheckedMachine("load1", cores=4), unfit]
+    )
     assert main(["doctor", "--fleet", "local=1", "--json"]) == ExitCode.ENVIRONMENT
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [machine["unfit"] for machine in told["fleet"]] == ["", "load2 does not reach db at db1:3306"]
-    monkeypatch.setattr("bakeoff.fleet.machine_check.visit", lambda host, servers: [Visited("load1")])
+    monkeypatch.setattr("bakeoff.fleet.machine_check.check_machines", lambda host, servers: [CheckedMachine("load1")])
     assert main(["doctor", "--fleet", "local=1"]) == ExitCode.DONE
 
 
 def test_the_table_names_who_is_unfit_and_what_a_run_is_less_by(capsys: pytest.CaptureFixture[str]) -> None:
-    far = Visited(
+    far = CheckedMachine(
         "load1", engine="there", clock_offset_ns=5, clock_bound_ns=30_000_000, io_uring_refusal="not permitted"
     )
     far.distributed = "2019.1.0"
-    _show([far, Visited("load2", unfit="load2 does not reach db", hint="open it")], ["db"])
+    _show([far, CheckedMachine("load2", unfit="load2 does not reach db", hint="open it")], ["db"])
     said = capsys.readouterr().out
     assert "unfit: load2 does not reach db\n  open it" in said
     assert len(_doubts(far)) == 3
@@ -97,7 +99,7 @@ def test_the_table_names_who_is_unfit_and_what_a_run_is_less_by(capsys: pytest.C
 
 
 def test_a_machine_on_which_much_else_runs_is_not_called_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    _show([Visited("load1", cores=2, load_average=38.0), Visited("load2", cores=2, load_average=0.1)], [])
+    _show([CheckedMachine("load1", cores=2, load_average=38.0), CheckedMachine("load2", cores=2, load_average=0.1)], [])
     said = capsys.readouterr().out
     assert [line.split()[:2] for line in said.splitlines() if "load" in line][:2] == [
         ["warning", "load1"],
@@ -107,12 +109,16 @@ def test_a_machine_on_which_much_else_runs_is_not_called_fit(capsys: pytest.Capt
 
 
 def test_workers_on_one_machine_are_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
-    _show([Visited(f"load{n}", cores=2, boot_id="one") for n in (1, 2)] + [Visited("load3", boot_id="three")], [])
+    _show(
+        [CheckedMachine(f"load{n}", cores=2, boot_id="one") for n in (1, 2)]
+        + [CheckedMachine("load3", boot_id="three")],
+        [],
+    )
     said = capsys.readouterr().out
     assert "load1, load2 are one machine: their clients share its 2 cores" in said
     assert "load3 is" not in said
     ours = here().partition(" ")[0]
-    _show([Visited("load1", boot_id=ours), Visited("load2", boot_id=ours)], [])
+    _show([CheckedMachine("load1", boot_id=ours), CheckedMachine("load2", boot_id=ours)], [])
     assert "load1, load2 are this machine: clients there share its cores" in capsys.readouterr().out
 
 
@@ -129,7 +135,7 @@ address = "pg1"
 kind = "ycsb"
 preset = "c"
 """
-    _show([Visited("load1")], [], unstarted(resolve(text, Path("/"), must_run=False), SYSTEMS))
+    _show([CheckedMachine("load1")], [], unstarted(resolve(text, Path("/"), must_run=False), SYSTEMS))
     said = capsys.readouterr().out.splitlines()
     assert [line for line in said if "address" in line] == [
         "db: bakeoff starts it for the run, so it has no address yet, and the way to it was not looked at"

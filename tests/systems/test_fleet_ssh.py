@@ -17,6 +17,7 @@ import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.fleet.hosts import fleet_host
 from bakeoff.fleet.load_machines import LoadMachines
+from bakeoff.fleet.machine_check import check_machines
 from bakeoff.fleet.spec import FleetSpec, Ssh
 from builders.sshd import AWAY, HOSTS, NoSshd, Sshd, started
 from fleet_on_hosts import is_engine
@@ -156,6 +157,16 @@ def test_a_python_that_can_hold_no_client_is_told_by_its_machine(
     assert "on load1 " in caught.value.what
     assert what in caught.value.what
     assert "`remote_python`" in caught.value.hint
+
+
+def test_a_python_that_does_not_begin_is_given_up(here: Sshd, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\n[ ${#3} -lt 200 ] && echo 3.11.7 || exec sleep 20\n")
+    python.chmod(0o755)
+    with opened(HOSTS[:1], str(python)) as host:
+        (machine,) = check_machines(host, {})
+        assert "it has not begun with its client for 9 s" in machine.unfit
+        assert [free.name for free in host.free()] == ["load1"]
 
 
 def test_a_machine_that_ssh_does_not_reach_is_told_by_its_name(here: Sshd) -> None:

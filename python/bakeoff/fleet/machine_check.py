@@ -19,14 +19,14 @@ from .portable_spec import Carried
 
 _EXCHANGES = 16
 _BANDWIDTH_BYTES = 8 << 20
-_VISIT_TIMEOUT_S = 60.0
+_CHECK_TIMEOUT_S = 60.0
 
 #: By name, host and port.
 Servers = Mapping[str, tuple[str, int]]
 
 
 @dataclass
-class Visited:
+class CheckedMachine:
     """What a load machine said of itself. None: it could not be asked."""
 
     name: str
@@ -53,23 +53,23 @@ class Visited:
     server_round_trip_ns: dict[str, int] = field(default_factory=dict)
 
 
-def visit(host: LoadMachines, servers: Servers) -> list[Visited]:
+def check_machines(host: LoadMachines, servers: Servers) -> list[CheckedMachine]:
     """All machines that are there, at the same time. Raises BakeoffError where there are none."""
     machines = host.free()
     if not machines:
         raise BakeoffError(f"no worker is there of {host.name}", where="[fleet]", hint=f"start {host.what_to_start}")
-    visits = [_Visit(host.board, machine, servers) for machine in machines]
+    visits = [_Check(host.board, machine, servers) for machine in machines]
     for each in visits:
         host.send(each, takes_machine=True)
-    deadline = time.monotonic() + _VISIT_TIMEOUT_S
+    deadline = time.monotonic() + _CHECK_TIMEOUT_S
     for each in visits:
         if not each.over.wait(max(0.0, deadline - time.monotonic())):
-            each.lose(f"it did not answer within {_VISIT_TIMEOUT_S:.0f} s")
+            each.lose(f"it did not answer within {_CHECK_TIMEOUT_S:.0f} s")
     host.await_ended([machine.address for machine in machines])
     return [each.told() for each in visits]
 
 
-class _Visitors:
+class _NoEngines:
     """Nobody listens to engines: there are none."""
 
     where = "[fleet]"
@@ -85,15 +85,15 @@ class _Visitors:
         self.why = why
 
 
-class _Visit(Link):
+class _Check(Link):
     def __init__(self, board: Switchboard, machine: Machine, servers: Servers) -> None:
-        self._visitors = _Visitors()
+        self._visitors = _NoEngines()
         nothing = Carried(document="", inputs={}, outputs={}, addresses=dict(servers), env={})
         super().__init__(board, machine, 0, self._visitors, nothing, Path())
         self._servers = servers
-        self._visited = Visited(machine.name)
+        self._visited = CheckedMachine(machine.name)
 
-    def told(self) -> Visited:
+    def told(self) -> CheckedMachine:
         visited, why = self._visited, self._visitors.why
         if why is not None:
             visited.unfit, visited.hint = why.what, why.hint

@@ -24,6 +24,7 @@ _CONNECT_TIMEOUT_S = 15.0
 _AGAIN_S = 2.0
 _ALIVE_S = 5
 _KILL_TIMEOUT_S = 3.0
+_LOOK_S = 0.02
 #: Of what a keeper, or the shell before it, says in its own words.
 _LAST_WORDS_BYTES = 2000
 _PYTHON_MIN = (3, 11)
@@ -85,6 +86,12 @@ class SshHost(LoadMachines):
                 raise remote_keeper.Gone("the connection to it ended")
             await connection.create_session(lambda: session, self._command, encoding=None)
             session.writer.write(b"{}\n")  # the errand
+            self.board.expect(link)
+            while not session.begun and not link.finished:
+                await asyncio.sleep(_LOOK_S)
+            if link.finished:  # it took too long, or nobody wants it any more
+                session.kill()
+                return
             kind, greeting = await remote_keeper.read_frame(session.reader)
             if kind != remote_keeper.HELLO:
                 raise remote_keeper.Gone("a frame came that nobody waits for")
@@ -94,6 +101,7 @@ class SshHost(LoadMachines):
                 await asyncio.wait_for(connection.run(f"kill -KILL {int(link.greeting['pid'])}"), _KILL_TIMEOUT_S)
         except (OSError, asyncssh.Error, remote_keeper.Gone) as error:
             link.lose(session.last_words or str(error))
+            session.kill()
         finally:
             self._held[host].discard(link)
 
@@ -158,22 +166,36 @@ class _Session(asyncssh.SSHClientSession[bytes]):
     def __init__(self) -> None:
         self.reader = asyncio.StreamReader()
         self._protocol = asyncio.StreamReaderProtocol(self.reader)
+        #: It has said something, or has ended.
+        self.begun = False
+        self._channel: Any = None
         self._said = b""
 
+    def kill(self) -> None:
+        """What SSH started, as far as its server does so (OpenSSH 7.9 and newer)."""
+        if self._channel is not None:
+            with suppress(OSError, asyncssh.Error):
+                self._channel.kill()
+            self._channel.abort()
+
     def connection_made(self, channel: Any) -> None:
+        self._channel = channel
         self._protocol.connection_made(channel)
         self.writer = asyncio.StreamWriter(channel, self._protocol, self.reader, asyncio.get_running_loop())
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         if datatype is None:
+            self.begun = True
             self._protocol.data_received(data)
         else:
             self._said = (self._said + data)[-_LAST_WORDS_BYTES:]
 
     def eof_received(self) -> bool:
+        self.begun = True
         return bool(self._protocol.eof_received())
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.begun = True
         self._protocol.connection_lost(ConnectionResetError(str(error)) if error else None)
 
     def pause_writing(self) -> None:

@@ -14,7 +14,7 @@ from ..arguments import add_fleet, add_json
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ...fleet.machine_check import Servers, Visited
+    from ...fleet.machine_check import CheckedMachine, Servers
     from ...fleet.spec import FleetSpec
     from ...machine import Finding
 
@@ -136,11 +136,11 @@ CLOCK_BOUND_MAX_NS = 10_000_000
 
 def look(options: argparse.Namespace) -> int:
     from ...fleet.hosts import fleet_host
-    from ...fleet.machine_check import visit
+    from ...fleet.machine_check import check_machines
 
     fleet, servers, unstarted = _asked(options)
     with fleet_host(fleet, say) as host:
-        found = visit(host, servers)
+        found = check_machines(host, servers)
     if options.json:
         print_json({"fleet": [asdict(machine) for machine in found]})
     else:
@@ -170,7 +170,7 @@ def _asked(options: argparse.Namespace) -> tuple[FleetSpec, Servers, list[str]]:
     return plan.fleet, servers(plan, SYSTEMS), unstarted(plan, SYSTEMS)
 
 
-def _show(found: Sequence[Visited], servers: Sequence[str], unstarted: Sequence[str] = ()) -> None:
+def _show(found: Sequence[CheckedMachine], servers: Sequence[str], unstarted: Sequence[str] = ()) -> None:
     rows = [[*_row(one), *(_trip(one.server_round_trip_ns.get(name)) for name in servers)] for one in found]
     show(table(rows, [*_HEADS, *(f"to {name}" for name in servers)]))
     for machine in found:
@@ -186,7 +186,7 @@ def _show(found: Sequence[Visited], servers: Sequence[str], unstarted: Sequence[
         show(f"{name}: bakeoff starts it for the run, so it has no address yet, and the way to it was not looked at")
 
 
-def _row(machine: Visited) -> list[object]:
+def _row(machine: CheckedMachine) -> list[object]:
     offset = machine.clock_offset_ns
     bound = f"{offset / 1e6:,.3f} ms ± {(machine.clock_bound_ns or 0) / 1e6:.3f}" if offset is not None else "-"
     bandwidth = machine.bandwidth_bytes_per_s
@@ -210,7 +210,7 @@ def _trip(nanoseconds: int | None) -> str:
     return "-" if nanoseconds is None else f"{nanoseconds / 1e6:.3f} ms"
 
 
-def _doubts(machine: Visited) -> list[str]:
+def _doubts(machine: CheckedMachine) -> list[str]:
     """What a run is possible with, and is less by."""
     from importlib.metadata import version
 
@@ -228,13 +228,13 @@ def _doubts(machine: Visited) -> list[str]:
     return words
 
 
-def _shared(found: Sequence[Visited]) -> list[str]:
+def _shared(found: Sequence[CheckedMachine]) -> list[str]:
     """Of workers that are on one machine, or on this one."""
     from ...findings.clients_and_nodes import named_words
     from ...fleet.remote_keeper import here
 
     ours = here().partition(" ")[0]
-    by_machine: dict[str, list[Visited]] = {}
+    by_machine: dict[str, list[CheckedMachine]] = {}
     for machine in found:
         if machine.boot_id:
             by_machine.setdefault(machine.boot_id, []).append(machine)
