@@ -14,15 +14,15 @@ mod options;
 mod session;
 mod values;
 
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use crate::server::target::{Protocol, Target, usage};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::endpoint::Routing;
 use bakeoff_model::needs::{Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, TokenRanges, Upsert};
+use bakeoff_model::sql_records::SqlRecords;
 use cluster::Cluster;
 pub use options::{CassandraBatch, CassandraSpec};
 pub use session::CassandraSession;
@@ -36,10 +36,10 @@ pub const DRIVER: Registration = Registration {
     isolation: &[],
     clients: &[ClientLibrary {
         name: "cassandra",
-        driver: "cassandra",
         runners: CassandraDriver::RUNNERS,
         // Rows lie in the order of a hash of their keys, so there are no scans.
         offers: Offers::NONE,
+        make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
     }],
 };
 
@@ -80,7 +80,7 @@ static DIALECT: Dialect = Dialect {
     ..Dialect::STANDARD
 };
 
-pub fn driver(spec: &RunSpec) -> Result<CassandraDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<CassandraDriver, Trouble> {
     CassandraDriver::new(&registration::options(spec)?, &spec.routing, spec.timeout())
 }
 
@@ -150,9 +150,5 @@ impl Driver for CassandraDriver {
         let mut session = CassandraSession::new(client.clone(), endpoint);
         session.answers().await?;
         Ok(SqlRecords::new(session))
-    }
-    #[inline]
-    fn asked(session: &Self::Session) -> Option<u32> {
-        Some(session.session().asked())
     }
 }

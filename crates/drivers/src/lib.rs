@@ -2,7 +2,7 @@
 //! where the client library is heavy.
 //!
 //! Copy [`null`] to begin a new one: it is the smallest complete driver. SQL systems implement
-//! [`bakeoff_model::sql::SqlSession`] and get records from [`records::SqlRecords`]. Its [`Registration`] says the rest.
+//! [`bakeoff_model::sql::SqlSession`] and get records from [`bakeoff_model::sql_records`]. Its [`Registration`] says the rest.
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
@@ -11,7 +11,6 @@ pub mod mysql;
 pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;
-pub mod records;
 pub mod registration;
 pub mod resolve;
 #[cfg(feature = "server")]

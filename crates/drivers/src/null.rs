@@ -11,7 +11,8 @@ mod random;
 mod session;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::any::AnyRecords;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
@@ -30,15 +31,15 @@ pub const DRIVER: Registration = Registration {
     isolation: &[],
     clients: &[ClientLibrary {
         name: "null",
-        driver: "null",
         runners: NullDriver::RUNNERS,
         offers: OFFERS,
+        make: Make::Records(|spec| Ok(object(driver(spec)?, AnyRecords::new))),
     }],
 };
 
 const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
 
-pub fn driver(spec: &RunSpec) -> Result<NullDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<NullDriver, Trouble> {
     let options: NullSpec = registration::options(spec)?;
     let options = match spec.phase {
         Phase::Run => options,

@@ -1,4 +1,5 @@
 //! What the engine knows of a kind of system: a driver's file says it once, in a constant that [`crate::DRIVERS`] lists.
+use bakeoff_model::driver::Make;
 use bakeoff_model::needs::Offers;
 use bakeoff_model::options::{Described, Said, Table, decide, unreadable};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
@@ -25,11 +26,10 @@ pub struct Registration {
 pub struct ClientLibrary {
     /// In a plan, where there are several.
     pub name: &'static str,
-    /// Of the driver that uses it.
-    pub driver: &'static str,
     /// The preferred one first.
     pub runners: &'static [RunnerKind],
     pub offers: Offers,
+    pub make: Make,
 }
 
 impl Registration {

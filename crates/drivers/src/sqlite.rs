@@ -10,14 +10,14 @@ mod options;
 mod pragmas;
 mod values;
 
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary, Options, Registration};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::time::{deadline_ns, now_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -37,9 +37,9 @@ pub const DRIVER: Registration = Registration {
     isolation: &[Isolation::Serializable],
     clients: &[ClientLibrary {
         name: "sqlite",
-        driver: "sqlite",
         runners: SqliteDriver::RUNNERS,
         offers: OFFERS,
+        make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
     }],
 };
 
@@ -192,7 +192,7 @@ impl Prepared {
         params: &[Value<'_>],
         rows_max: u64,
         row: &mut RowBuf,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.bind(params)?;
         step(&mut self.statement, &self.columns, rows_max, row, each).map_err(|error| self.error(&error))
@@ -241,7 +241,7 @@ impl SqlSession for SqliteSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.statements[statement.0 as usize].fetch(params, u64::MAX, &mut self.row, each)
     }
@@ -267,7 +267,7 @@ impl SqlSession for SqliteSession {
         Ok(self.done(self.connection.changes(), inserts(sql)))
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let connection = self.connection.clone();
         let error = |error| op_error(&error).with_statement(sql);
         let mut statement = connection.prepare(sql).map_err(error)?;
@@ -279,7 +279,7 @@ impl SqlSession for SqliteSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let whole = self.connection.is_autocommit();
         if whole {
@@ -340,7 +340,7 @@ fn step(
     columns: &[Declared],
     rows_max: u64,
     row: &mut RowBuf,
-    each: &mut impl FnMut(&RowBuf),
+    each: &mut dyn FnMut(&RowBuf),
 ) -> rusqlite::Result<u64> {
     let mut rows = statement.raw_query();
     let mut seen = 0;

@@ -9,7 +9,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::Pipeline;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::Value;
 use bench::{open, postgresql_wire_driver, run_on_reactor, wire_driver};
 use proptest::prelude::*;

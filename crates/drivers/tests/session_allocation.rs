@@ -7,7 +7,7 @@ use bakeoff_drivers::null::NullSpec;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{Bench, MysqlWire, PostgresqlWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,206 +1,163 @@
-//! Which drivers and workloads there are. Types are erased here and nowhere else: one line per pair, each compiled
-//! for its own driver and workload.
+//! Which workloads there are, and which drivers ([`DRIVERS`]) they can be run with: they meet as objects of a shape.
 use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
+use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::driver::{AnyDriver, Make, formed};
 use bakeoff_model::event::RunResult;
+use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
 use std::sync::Arc;
 
-struct Pair {
-    driver: &'static str,
-    workload: &'static str,
-    execute: fn(&RunSpec, Arc<Control>, Sink) -> Result<RunResult, Trouble>,
+/// Which sessions a workload can do with, and how a run of it is carried out: each is compiled once, whatever the driver.
+struct Workload {
+    kind: &'static str,
+    /// It can do nothing with a system that has none.
+    transactions: bool,
+    execute: Execute,
 }
 
-macro_rules! pair {
-    ($driver:ident, $workload:ident) => {
-        Pair {
-            driver: stringify!($driver),
-            workload: stringify!($workload),
-            execute: |spec, control, sink| {
-                measure(
-                    spec,
-                    drivers::$driver(spec)?,
-                    workloads::$workload(spec)?,
-                    control,
-                    sink,
-                )
-            },
+type Run<S> = fn(&RunSpec, Box<dyn AnyDriver<S>>, Arc<Control>, Sink) -> Result<RunResult, Trouble>;
+
+enum Execute {
+    Sql(Run<AnySql>),
+    /// Of its own or made of SQL.
+    Records(Run<AnyRecords>),
+}
+
+macro_rules! workload {
+    ($kind:ident asks $shape:ident, transactions: $transactions:literal) => {
+        Workload {
+            kind: stringify!($kind),
+            transactions: $transactions,
+            execute: Execute::$shape(|spec, driver, control, sink| {
+                measure(spec, driver, workloads::$kind(spec)?, control, sink)
+            }),
         }
     };
 }
 
-/// A workload with every driver that speaks SQL. A driver of SQL is one line here.
-macro_rules! sql {
-    ($workload:ident) => {
-        &[
-            #[cfg(feature = "sqlite")]
-            pair!(sqlite, $workload),
-            #[cfg(feature = "mysql")]
-            pair!(mysql, $workload),
-            #[cfg(feature = "mysql")]
-            pair!(mysql_async, $workload),
-            #[cfg(feature = "postgresql")]
-            pair!(postgresql, $workload),
-            #[cfg(feature = "tokio_postgres")]
-            pair!(tokio_postgres, $workload),
-        ]
-    };
-}
-
-/// A workload with every driver that has records by key and no SQL.
-macro_rules! records {
-    ($workload:ident) => {
-        &[pair!(null, $workload)]
-    };
-}
-
-/// A workload that can do without transactions, with every driver that speaks SQL and has none.
-macro_rules! no_transactions {
-    ($workload:ident) => {
-        &[
-            #[cfg(feature = "cassandra")]
-            pair!(cassandra, $workload),
-        ]
-    };
-}
-
-/// A workload is one line here for each shape of database that it can ask.
-const PAIRS: &[&[Pair]] = &[
-    records!(ycsb),
-    sql!(ycsb),
-    no_transactions!(ycsb),
-    sql!(sysbench),
-    sql!(sql),
-    sql!(linkbench),
-    sql!(tpcc),
-    sql!(hatshop),
-    no_transactions!(hatshop),
+const WORKLOADS: &[Workload] = &[
+    workload!(ycsb asks Records, transactions: false),
+    workload!(sysbench asks Sql, transactions: true),
+    workload!(sql asks Sql, transactions: true),
+    workload!(linkbench asks Sql, transactions: true),
+    workload!(tpcc asks Sql, transactions: true),
+    workload!(hatshop asks Sql, transactions: false),
 ];
 
-fn pairs() -> impl Iterator<Item = &'static Pair> {
-    PAIRS.iter().copied().flatten()
-}
+impl Workload {
+    fn of(kind: &str) -> Option<&'static Workload> {
+        WORKLOADS.iter().find(|workload| workload.kind == kind)
+    }
 
-/// From the document to a driver, by the name of its client library's pair.
-mod drivers {
-    #[cfg(feature = "cassandra")]
-    pub use bakeoff_drivers::cassandra::driver as cassandra;
-    #[cfg(feature = "mysql")]
-    pub use bakeoff_drivers::mysql::{library::driver as mysql_async, wire::driver as mysql};
-    pub use bakeoff_drivers::null::driver as null;
-    #[cfg(feature = "tokio_postgres")]
-    pub use bakeoff_drivers::postgresql::library::driver as tokio_postgres;
-    #[cfg(feature = "postgresql")]
-    pub use bakeoff_drivers::postgresql::wire::driver as postgresql;
-    #[cfg(feature = "sqlite")]
-    pub use bakeoff_drivers::sqlite::driver as sqlite;
+    /// Whether sessions of this kind of system are what it asks.
+    fn fits(&self, driver: &Registration) -> bool {
+        let client = &driver.clients[0];
+        let shape = !matches!((&self.execute, client.make), (Execute::Sql(_), Make::Records(_)));
+        shape && (client.offers.has(Offer::Transactions) || !self.transactions)
+    }
 }
 
 /// From the document to a workload. A name here is the workload's kind.
 mod workloads {
-    use super::{RunSpec, Trouble, WorkloadSpec};
+    use super::{RunSpec, Trouble, WorkloadSpec, another};
     use bakeoff_workloads::ycsb::Ycsb;
 
     pub fn ycsb(spec: &RunSpec) -> Result<Ycsb, Trouble> {
         let WorkloadSpec::Ycsb(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         Ycsb::new(options, spec.seed, spec.client)
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn sysbench(spec: &RunSpec) -> Result<bakeoff_workloads::sysbench::Sysbench, Trouble> {
         let WorkloadSpec::Sysbench(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads(spec))
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn linkbench(spec: &RunSpec) -> Result<bakeoff_workloads::linkbench::Linkbench, Trouble> {
         let WorkloadSpec::Linkbench(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         bakeoff_workloads::linkbench::Linkbench::new(options, spec.seed, spec.client, threads(spec))
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn tpcc(spec: &RunSpec) -> Result<bakeoff_workloads::tpcc::Tpcc, Trouble> {
         let WorkloadSpec::Tpcc(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         bakeoff_workloads::tpcc::Tpcc::new(options, spec.seed, spec.client, threads(spec))
     }
 
-    #[cfg(any(
-        feature = "sqlite",
-        feature = "mysql",
-        feature = "postgresql",
-        feature = "cassandra"
-    ))]
     pub fn hatshop(spec: &RunSpec) -> Result<bakeoff_workloads::hatshop::Hatshop, Trouble> {
         let WorkloadSpec::Hatshop(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         bakeoff_workloads::hatshop::Hatshop::new(options, spec.seed, spec.client, threads(spec))?.within(spec)
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn sql(spec: &RunSpec) -> Result<bakeoff_workloads::sql::Sql, Trouble> {
         let WorkloadSpec::Sql(options) = &spec.workload else {
-            return Err(super::not_in_build(spec));
+            return Err(another(spec));
         };
         let loads = spec.phase == bakeoff_model::run::Phase::Load;
         bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, &spec.driver.kind, loads)
     }
 
     /// `None` in the phases before and after a run.
-    #[cfg(any(
-        feature = "sqlite",
-        feature = "mysql",
-        feature = "postgresql",
-        feature = "cassandra"
-    ))]
     fn threads(spec: &RunSpec) -> Option<u32> {
         (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads)
     }
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let client = client(spec)?;
-    let pair = pairs().find(|pair| pair.driver == client.driver && pair.workload == spec.workload.kind());
-    (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
+    let make = client(spec)?.make;
+    fits(&spec.driver.kind, spec.workload.kind())?;
+    let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
+    match (&workload.execute, make) {
+        (Execute::Sql(run), Make::Sql(make)) => run(spec, make(spec)?, control, sink),
+        (Execute::Records(run), Make::Records(make)) => run(spec, make(spec)?, control, sink),
+        (Execute::Records(run), Make::Sql(make)) => {
+            run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
+        }
+        (Execute::Sql(_), Make::Records(_)) => Err(another(spec)),
+    }
 }
 
-fn not_in_build(spec: &RunSpec) -> Trouble {
-    match fits(&spec.driver.kind, spec.workload.kind()) {
-        Err(trouble) => trouble,
-        Ok(()) => usage(
-            "this pair of driver and workload is not in the build",
-            "`bakeoff-engine list` shows those that are",
+fn another(spec: &RunSpec) -> Trouble {
+    usage(
+        format!(
+            "{} with {} is not in the build",
+            spec.workload.kind(),
+            spec.driver.kind
         ),
-    }
+        "`bakeoff-engine list` shows those that are",
+    )
 }
 
 /// Whether a driver of this kind has sessions of the shape that the workload asks.
 fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
-    let is_pair = |driver: &str| pairs().any(|pair| pair.driver == driver && pair.workload == workload);
-    if is_pair(driver) {
+    let kind = Registration::of(driver)?;
+    let fits = |kind: &Registration| Workload::of(workload).is_some_and(|workload| workload.fits(kind));
+    if fits(kind) {
         return Ok(());
     }
-    let kind = Registration::of(driver)?.kind;
     let able: Vec<&str> = DRIVERS
         .iter()
+        .filter(|known| fits(known))
         .map(|known| known.kind)
-        .filter(|known| is_pair(known))
         .collect();
     Err(usage(
-        format!("{kind} cannot be asked what {workload} asks (SQL, or transactions)"),
+        format!(
+            "{} cannot be asked what {workload} asks (SQL, or transactions)",
+            kind.kind
+        ),
         format!("{workload} runs with the drivers {}", able.join(", ")),
     ))
 }
@@ -231,18 +188,16 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
 
 /// What this build can do, for `bakeoff-engine list`.
 pub fn list() -> String {
-    let workloads_of = |kind: &str| -> Vec<String> {
-        pairs()
-            .filter(|pair| pair.driver == kind)
-            .map(|pair| pair.workload.to_owned())
-            .collect()
-    };
     let listed = |kind: &&Registration| ListedDriver {
         kind: kind.kind.into(),
         runners: kind.runners(),
         capabilities: kind.capabilities(&kind.clients[0]),
         library: (kind.library)(),
-        workloads: workloads_of(kind.kind),
+        workloads: WORKLOADS
+            .iter()
+            .filter(|workload| workload.fits(kind))
+            .map(|workload| workload.kind.into())
+            .collect(),
         options: (kind.options.describe)(),
     };
     let list = serde_json::json!({

@@ -1,21 +1,22 @@
 //! What is to be done, as every thread of a phase sees it.
 use crate::control::{Control, Sink};
 use crate::routes::Routes;
+use crate::runner::{self, Runner};
 use crate::serving::Serving;
+use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::run::{RunSpec, RunnerKind};
-use bakeoff_model::workload::Operation;
+use bakeoff_model::workload::{Operation, Workload};
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// What every thread of a phase shares.
-pub struct Job<D, W> {
+pub struct Job<W: Workload> {
     pub terms: Terms,
-    pub driver: D,
+    pub driver: Box<dyn AnyDriver<W::Session>>,
     pub workload: W,
 }
 
-/// The part that is the same whatever driver and workload are: what needs no more of a job than this is compiled once,
-/// and not for each pair of them.
+/// The part that is the same whatever the workload is: what needs no more of a job than this is compiled once.
 pub struct Terms {
     pub spec: RunSpec,
     pub control: Arc<Control>,
@@ -33,13 +34,17 @@ pub struct Terms {
 }
 
 impl Terms {
+    pub fn on(&self) -> &'static dyn Runner {
+        runner::of(self.runner)
+    }
+
     /// Calls block their thread until the system answers.
     pub fn is_blocking(&self) -> bool {
         self.runner == RunnerKind::Thread
     }
 }
 
-impl<D, W> Deref for Job<D, W> {
+impl<W: Workload> Deref for Job<W> {
     type Target = Terms;
     fn deref(&self) -> &Terms {
         &self.terms

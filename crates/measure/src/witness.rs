@@ -5,13 +5,11 @@ use crate::pace::pacer::{Pacer, Share};
 use crate::record::merged::{Merged, outcome_of};
 use crate::record::recorder::{Recorder, Writer};
 use crate::record::times::Times;
-use crate::runner::Runner;
 use crate::threads::team::{wait_for_axis, watched_cells};
 use crate::user::probe::RecordProbe;
 use crate::user::session::{Seat, Since, open, reopen};
 use crate::user::watchdog::timed;
 use crate::words::server_trouble;
-use bakeoff_model::driver::Driver;
 use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep_until};
@@ -40,19 +38,18 @@ pub struct Seen {
     service: Times,
 }
 
-pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
+pub fn start<W: Workload>(
+    job: &Arc<Job<W>>,
     rate_ops_per_s: f64,
     operation: usize,
     worker: usize,
 ) -> Result<Watch, Trouble> {
     let (sender, messages) = channel();
-    let (job, spins) = (job.clone(), job.spec.spin);
+    let (job, on, spins) = (job.clone(), job.on(), job.spec.spin);
     let body = move || {
         let recorder = Arc::new(Recorder::new(job.operations.len(), 1, 1));
-        let watching = watch::<R, D, W>(job, rate_ops_per_s, worker, recorder.clone(), sender.clone());
-        let ended = R::block_on(recorder, spins, Box::pin(watching));
-        let last = match ended.and_then(|ended| ended) {
+        let watching = watch::<W>(job, rate_ops_per_s, worker, recorder.clone(), sender.clone());
+        let last = match on.block_on(recorder, spins, watching) {
             Ok(times) => Message::Seen(Box::new(times)),
             Err(trouble) => Message::Failed(trouble),
         };
@@ -97,18 +94,18 @@ impl Watch {
     }
 }
 
-async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: Arc<Job<D, W>>,
+async fn watch<W: Workload>(
+    job: Arc<Job<W>>,
     rate_ops_per_s: f64,
     worker: usize,
     recorder: Arc<Recorder>,
     messages: Sender<Message>,
 ) -> Result<Times, Trouble> {
-    let cells = watched_cells::<R>(&job, 1);
+    let cells = watched_cells(&job, 1);
     let cell = &cells[0];
     let client = job.driver.open(worker).await?;
     let endpoint = job.routes.reader_of(0).unwrap_or(job.routes.first());
-    let opened = open(&job, &client, cell, endpoint).await;
+    let opened = open(&job, &*client, cell, endpoint).await;
     let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
     let mut seat = Seat::new(session, endpoint, 0);
     let _ = messages.send(Message::Ready);
@@ -162,7 +159,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }
-        if lost && !reopen(&job, &client, cell, &probe.writer, &mut seat, Since::Lost).await {
+        if lost && !reopen(&job, &*client, cell, &probe.writer, &mut seat, Since::Lost).await {
             return Ok(times);
         }
     }

@@ -32,6 +32,15 @@ pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
     Trouble::new(TroubleKind::Server, format!("{error}{statement}"), place, hint)
 }
 
+pub fn worker_died() -> Trouble {
+    Trouble::new(
+        TroubleKind::Environment,
+        "a worker thread died",
+        "engine",
+        "this is a defect: please report it with the run document",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

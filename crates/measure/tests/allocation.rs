@@ -5,6 +5,8 @@ mod bench;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::null::NullSpec;
 use bakeoff_measure::{Control, execute};
+use bakeoff_model::any::AnyRecords;
+use bakeoff_model::driver::object;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::WorkloadSpec;
 use bakeoff_workloads::ycsb::Ycsb;
@@ -58,7 +60,7 @@ fn ycsb(extra: &str) -> u64 {
         panic!("the document asks for YCSB")
     };
     let workload = Ycsb::new(options, spec.seed, spec.client).unwrap();
-    let driver = NullDriver::new(NullSpec::default(), 0);
+    let driver = object(NullDriver::new(NullSpec::default(), 0), AnyRecords::new);
     let control = Arc::new(Control::default());
     control.start_now();
     let result = execute(&spec, driver, workload, control, Arc::new(drop)).unwrap();

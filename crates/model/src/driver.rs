@@ -3,12 +3,18 @@
 //! Order of calls: the engine builds the driver from its spec (once, any thread); each worker calls `open` once and
 //! keeps the client; each session is opened from that client on the same thread and never leaves it. Sessions and
 //! clients need not be `Send`. A session has at most one operation in flight.
+//!
+//! Drivers keep [`Driver`]; everybody else knows objects ([`AnyDriver`]), whose sessions are of one shape ([`Make`]).
+use crate::any::{AnyRecords, AnySql};
 use crate::needs::{Needs, Offers};
 use crate::outcome::{OpError, Trouble};
-use crate::run::RunnerKind;
+use crate::run::{RunSpec, RunnerKind};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 pub trait Driver: Send + Sync + Sized + 'static {
-    /// Runners that suit the client library, preferred one first. Workloads are compiled for these and no others.
+    /// Runners that suit the client library, preferred one first.
     const RUNNERS: &'static [RunnerKind];
     /// What a worker holds: a shared pool, or just the parsed options.
     type Client: 'static;
@@ -32,14 +38,114 @@ pub trait Driver: Send + Sync + Sized + 'static {
         endpoint: usize,
         needs: Needs,
     ) -> Result<Self::Session, OpError>;
-    /// Place of the endpoint that the session's last request went to, where its client chooses one for each request. `None`:
-    /// the one that the session was opened at.
-    #[inline]
-    fn asked(_session: &Self::Session) -> Option<u32> {
-        None
-    }
     /// Called once when a phase has come to its end, after the last answer that anybody waits for.
     fn close(&self) -> Result<(), Trouble> {
         Ok(())
+    }
+}
+
+/// A future whose type is erased, so that what runs it is not compiled again for each.
+pub type Erased<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// A driver as an object; its sessions are all of one type.
+pub trait AnyDriver<S>: Send + Sync {
+    fn runners(&self) -> &'static [RunnerKind];
+    fn offers(&self) -> Offers;
+    fn client(&self) -> &'static str;
+    fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<S>>, Trouble>>;
+    fn close(&self) -> Result<(), Trouble>;
+}
+
+/// What a worker holds of a driver.
+pub trait AnyClient<S> {
+    fn session(&self, endpoint: usize, needs: Needs) -> Erased<'_, Result<S, OpError>>;
+}
+
+/// A session that may say more than answers.
+pub trait Asked {
+    /// Place of the endpoint that the last request went to, where its client chooses one for each request. `None`: the one that
+    /// the session was opened at.
+    fn asked(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// How a run's driver is made, by the shape of its sessions.
+#[derive(Clone, Copy)]
+pub enum Make {
+    Sql(fn(&RunSpec) -> Result<Box<dyn AnyDriver<AnySql>>, Trouble>),
+    Records(fn(&RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble>),
+}
+
+impl<D: Driver> AnyDriver<D::Session> for Arc<D> {
+    fn runners(&self) -> &'static [RunnerKind] {
+        D::runners(self)
+    }
+    fn offers(&self) -> Offers {
+        D::offers(self)
+    }
+    fn client(&self) -> &'static str {
+        D::client(self)
+    }
+    fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<D::Session>>, Trouble>> {
+        Box::pin(async move {
+            let client = D::open(self, worker).await?;
+            Ok(Box::new((self.clone(), client)) as _)
+        })
+    }
+    fn close(&self) -> Result<(), Trouble> {
+        D::close(self)
+    }
+}
+
+impl<D: Driver> AnyClient<D::Session> for (Arc<D>, D::Client) {
+    fn session(&self, endpoint: usize, needs: Needs) -> Erased<'_, Result<D::Session, OpError>> {
+        Box::pin(self.0.session(&self.1, endpoint, needs))
+    }
+}
+
+/// `form`: what each of its sessions becomes.
+pub fn object<D: Driver, S: 'static>(driver: D, form: fn(D::Session) -> S) -> Box<dyn AnyDriver<S>> {
+    formed(Box::new(Arc::new(driver)), form)
+}
+
+/// The same driver, each of its sessions made into another type.
+pub fn formed<A: 'static, B: 'static>(
+    driver: Box<dyn AnyDriver<A>>,
+    form: fn(A) -> B,
+) -> Box<dyn AnyDriver<B>> {
+    Box::new(Formed { of: driver, form })
+}
+
+/// A driver, or a client of it.
+struct Formed<O, A, B> {
+    of: O,
+    form: fn(A) -> B,
+}
+
+impl<A: 'static, B: 'static> AnyDriver<B> for Formed<Box<dyn AnyDriver<A>>, A, B> {
+    fn runners(&self) -> &'static [RunnerKind] {
+        self.of.runners()
+    }
+    fn offers(&self) -> Offers {
+        self.of.offers()
+    }
+    fn client(&self) -> &'static str {
+        self.of.client()
+    }
+    fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<B>>, Trouble>> {
+        Box::pin(async move {
+            let (of, form) = (self.of.open(worker).await?, self.form);
+            Ok(Box::new(Formed { of, form }) as _)
+        })
+    }
+    fn close(&self) -> Result<(), Trouble> {
+        self.of.close()
+    }
+}
+
+impl<A: 'static, B: 'static> AnyClient<B> for Formed<Box<dyn AnyClient<A>>, A, B> {
+    fn session(&self, endpoint: usize, needs: Needs) -> Erased<'_, Result<B, OpError>> {
+        Box::pin(async move { Ok((self.form)(self.of.session(endpoint, needs).await?)) })
     }
 }

@@ -1,7 +1,8 @@
 //! What crosses the boundary between the two planes, and the interfaces every driver and workload keeps.
 //!
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
-//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`pipeline`] what it may be sent at once, [`transaction`] what only some have, [`needs`] what is
+//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`any`] has each as an object, [`sql_records`] makes the one of the
+//! other, [`pipeline`] is what a session may be sent at once, [`transaction`] what only some have, [`needs`] what is
 //! held against what a driver offers, [`workload`] asks the questions, [`outcome`]
 //! names how each one ended, [`time`] is how anybody waits; [`options`] are checked and described from their own lines,
 //! and [`resolve`] is what may be asked before a run. Nothing here reads, writes or knows a product's name.
@@ -9,6 +10,7 @@
 //! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).
 #![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
 
+pub mod any;
 pub mod deadlines;
 pub mod dialect;
 pub mod driver;
@@ -24,7 +26,9 @@ pub mod resolve;
 pub mod row;
 pub mod run;
 pub mod short;
+pub mod slot;
 pub mod sql;
+pub mod sql_records;
 pub mod statement;
 pub mod time;
 pub mod transaction;

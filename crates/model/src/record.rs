@@ -79,6 +79,10 @@ impl<'a> Record<'a> {
 /// whether that is wrong is for the workload to say. What changes records tells how many it did, or `None` where the
 /// system does not count them.
 pub trait RecordSession {
+    /// As [`crate::driver::Asked::asked`].
+    fn asked(&self) -> Option<u32> {
+        None
+    }
     /// Called once after opening, before any operation: learn (and prepare) the tables.
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError>;
     /// Called after `attach`, where the tables exist: whatever the first operation of a kind would have to wait for is done
@@ -112,7 +116,7 @@ pub trait RecordSession {
         start: &[u8],
         limit: Option<u32>,
         fields: Fields,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError>;
     /// All records or none where the system has transactions; otherwise any of them after an error. Returns rows inserted.
     async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError>;

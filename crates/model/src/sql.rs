@@ -4,7 +4,6 @@ use crate::outcome::{FailClass, OpError};
 use crate::pipeline::{Part, Pipeline};
 use crate::row::RowBuf;
 pub use crate::statement::{Done, Statement};
-use crate::transaction::Transactional;
 use crate::value::Value;
 
 /// What is prepared, and what for.
@@ -44,6 +43,10 @@ impl<'a> Ask<'a> {
 
 pub trait SqlSession {
     fn dialect(&self) -> &'static Dialect;
+    /// As [`crate::driver::Asked::asked`].
+    fn asked(&self) -> Option<u32> {
+        None
+    }
     /// A session's statements are numbered from 0 in the order they were prepared, so that sessions which prepared the
     /// same have the same numbers.
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError>;
@@ -53,7 +56,7 @@ pub trait SqlSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError>;
     /// At most one row, left in the session's buffer.
     async fn query_one(
@@ -64,7 +67,7 @@ pub trait SqlSession {
     /// Unprepared, no rows wanted (DDL, SET, or a write with its values in the text).
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError>;
     /// Unprepared, with rows; what a cell's type is depends on the system (MySQL's text protocol knows only text).
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError>;
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError>;
     /// Loads rows by the fastest way that the system has. `next` fills the next row, one cell per column, into the
     /// cleared buffer; false: there are no more. Returns rows stored, which is how many `next` gave.
     ///
@@ -76,7 +79,7 @@ pub trait SqlSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError>;
     /// Carries out writes in one request, kept together as the driver's options say; an error may leave any of them. Only
     /// asked where there are such ([`Dialect::batches`]).
@@ -86,11 +89,7 @@ pub trait SqlSession {
     }
     /// Asks for the rows of several statements that only read, all at once. `each` gets the rows, those of one statement
     /// after those of another, in their order; returns how many came. Only asked where there are batches.
-    async fn query_all(
-        &mut self,
-        _reads: &Pipeline,
-        _each: &mut impl FnMut(&RowBuf),
-    ) -> Result<u64, OpError> {
+    async fn query_all(&mut self, _reads: &Pipeline, _each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let words = "this system takes one question at a time";
         Err(OpError::fail(FailClass::Refused, "BATCH", words))
     }
@@ -102,15 +101,9 @@ pub trait SqlSession {
     async fn run_pipeline(
         &mut self,
         _pipeline: &Pipeline,
-        _each: &mut impl FnMut(usize, Part<'_>),
+        _each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         let words = "this system takes one statement at a time";
         Err(OpError::fail(FailClass::Refused, "PIPELINE", words))
     }
-}
-
-/// A session beneath which SQL is spoken: where a workload that asks in SQL finds it, whatever adapter lies above.
-pub trait SpeaksSql {
-    type Sql: SqlSession + Transactional;
-    fn sql(&mut self) -> &mut Self::Sql;
 }

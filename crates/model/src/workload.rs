@@ -4,6 +4,7 @@
 //! run, each OS thread makes a `worker` state, each user a `thread` state on it, and then for each operation:
 //! `next` (draws the operation; pure arithmetic on the thread's own stream), `pause_ns`, `execute` once per attempt, `settle`
 //! once with the final outcome. (The operation drawn last may never be executed: the window has ended.) `next` and `execute` may not allocate, lock or format.
+use crate::driver::Asked;
 use crate::event::Check;
 use crate::needs::Needs;
 use crate::outcome::{OpError, Outcome, Trouble};
@@ -103,7 +104,9 @@ pub trait Probe {
     fn revoke(&mut self, count: u64);
 }
 
-pub trait Workload<S>: Send + Sync + Sized + 'static {
+pub trait Workload: Send + Sync + Sized + 'static {
+    /// What it asks: a shape of database.
+    type Session: Asked + 'static;
     /// Shared by the users of one OS thread; need not be `Send`.
     type Worker: 'static;
     /// State of one user: random stream, generators, buffers.
@@ -129,7 +132,7 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     }
 
     /// Called once for each session after it is opened (or re-opened): attach tables, prepare statements.
-    async fn attach(&self, session: &mut S) -> Result<(), OpError>;
+    async fn attach(&self, session: &mut Self::Session) -> Result<(), OpError>;
 
     /// Draws the next operation; returns its index into `operations()`. Cost: tens of nanoseconds.
     fn next(&self, worker: &Self::Worker, thread: &mut Self::Thread) -> usize;
@@ -140,15 +143,15 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         0
     }
     /// One attempt at the operation drawn last.
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         worker: &Self::Worker,
         thread: &mut Self::Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut Self::Session,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError>;
     /// The operation drawn last is over (all attempts made, or timed out and dropped).
-    fn settle<P: Probe>(&self, worker: &Self::Worker, thread: &mut Self::Thread, ended: Ended, probe: &mut P);
+    fn settle(&self, worker: &Self::Worker, thread: &mut Self::Thread, ended: Ended, probe: &mut dyn Probe);
     /// Asked after `settle`: the user wants another connection before its next operation (counted as a reconnect).
     fn wants_new_session(&self, _thread: &Self::Thread) -> bool {
         false
@@ -159,20 +162,20 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     }
     /// The run is over for this user: commit what is open. Asked only of a user that owes something; not called where no
     /// session can be had.
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         worker: &Self::Worker,
         thread: &mut Self::Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut Self::Session,
+        probe: &mut dyn Probe,
     ) -> Result<(), OpError>;
     /// `finish` failed, was given up, or never came to be called: whatever is still owed is revoked.
-    fn abandon<P: Probe>(&self, _thread: &mut Self::Thread, _probe: &mut P) {}
+    fn abandon(&self, _thread: &mut Self::Thread, _probe: &mut dyn Probe) {}
     /// Hash over the first 10,000 operations this thread generated (kind, key, fields, lengths, values' seeds).
     fn stream_hash(&self, thread: &Self::Thread) -> u64;
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble>;
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble>;
+    async fn create(&self, session: &mut Self::Session, drop_existing: bool) -> Result<(), Trouble>;
+    async fn drop(&self, session: &mut Self::Session) -> Result<(), Trouble>;
     /// How many units (rows, or what stands for several) the load phase of this client has; chunks are `load_chunk_units`
     /// long.
     fn load_units(&self) -> u64;
@@ -182,7 +185,7 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         &self,
         worker: &Self::Worker,
         thread: &mut Self::Thread,
-        session: &mut S,
+        session: &mut Self::Session,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError>;
@@ -191,16 +194,16 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     fn after_load_steps(&self) -> u64 {
         0
     }
-    async fn after_load(&self, _session: &mut S, _step: u64) -> Result<(), OpError> {
+    async fn after_load(&self, _session: &mut Self::Session, _step: u64) -> Result<(), OpError> {
         Ok(())
     }
     /// Reads everything once, so that every system is equally warm. Returns rows read.
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError>;
+    async fn scan_all(&self, session: &mut Self::Session) -> Result<u64, OpError>;
     /// Invariants of the data, after a load or a run. A violated one is a `Check` with `ok = false`, not an error.
     /// `done`: of every client and every run since the data were loaded; `None`: nobody knows what that one did.
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut Self::Session,
         done: &[Option<Self::Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError>;

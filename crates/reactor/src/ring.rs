@@ -232,7 +232,7 @@ impl Ring {
     }
 
     /// Hands over and takes back. True: the wait ended because its time was over.
-    pub fn turn(&self, wait: Wait, wake: &mut impl FnMut(u32)) -> io::Result<bool> {
+    pub fn turn(&self, wait: Wait, wake: &mut dyn FnMut(u32)) -> io::Result<bool> {
         if let Wait::Until { deadline_ns, now_ns } = wait {
             self.set_timer(deadline_ns, now_ns);
         }

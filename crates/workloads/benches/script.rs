@@ -1,6 +1,7 @@
 //! What scripts cost themselves, a `\set` and whole transactions of pgbench's: `cargo bench -p bakeoff-workloads --bench
 //! script`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sql::{Builtin, SqlSpec};
@@ -29,14 +30,14 @@ fn measure_builtin(name: &str, script: Builtin) {
         stream: 0,
         witness: false,
     };
-    let mut thread = Workload::<YesSql>::thread(&sql, &(), id);
-    let mut session = YesSql::new();
-    now(Workload::<YesSql>::attach(&sql, &mut session)).unwrap();
+    let mut thread = Workload::thread(&sql, &(), id);
+    let mut session = AnySql::new(YesSql::new());
+    now(Workload::attach(&sql, &mut session)).unwrap();
     measure(name, || {
-        Workload::<YesSql>::next(&sql, &(), &mut thread);
+        Workload::next(&sql, &(), &mut thread);
         let answer = now(sql.execute(&(), &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
-        Workload::<YesSql>::settle(
+        Workload::settle(
             &sql,
             &(),
             &mut thread,

@@ -1,6 +1,7 @@
 //! What sysbench OLTP costs itself, per event: `cargo bench -p bakeoff-workloads --bench sysbench`, or
 //! `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec};
@@ -23,14 +24,14 @@ fn measure_event(name: &str, spec: &SysbenchSpec) {
         stream: 0,
         witness: false,
     };
-    let mut thread = Workload::<YesSql>::thread(&sysbench, &(), id);
-    let mut session = YesSql::new();
-    now(Workload::<YesSql>::attach(&sysbench, &mut session)).unwrap();
+    let mut thread = Workload::thread(&sysbench, &(), id);
+    let mut session = AnySql::new(YesSql::new());
+    now(Workload::attach(&sysbench, &mut session)).unwrap();
     measure(name, || {
-        Workload::<YesSql>::next(&sysbench, &(), &mut thread);
+        Workload::next(&sysbench, &(), &mut thread);
         let answer = now(sysbench.execute(&(), &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
-        Workload::<YesSql>::settle(
+        Workload::settle(
             &sysbench,
             &(),
             &mut thread,

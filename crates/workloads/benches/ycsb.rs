@@ -1,5 +1,6 @@
 //! What YCSB costs itself, per operation: `cargo bench -p bakeoff-workloads --bench ycsb`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::workload::{Ended, ThreadId, Workload};
 use bakeoff_workloads::keys::{Permutation, Scrambled, Zipfian, fnv64};
@@ -28,8 +29,8 @@ fn spec(request_distribution: RequestDistribution) -> YcsbSpec {
 
 fn measure_next(name: &str, spec: &YcsbSpec) {
     let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-    let worker = Workload::<Yes>::worker(&ycsb, 0);
-    let mut thread = Workload::<Yes>::thread(
+    let worker = Workload::worker(&ycsb, 0);
+    let mut thread = Workload::thread(
         &ycsb,
         &worker,
         ThreadId {
@@ -39,14 +40,14 @@ fn measure_next(name: &str, spec: &YcsbSpec) {
         },
     );
     measure(name, || {
-        black_box(Workload::<Yes>::next(&ycsb, &worker, &mut thread));
+        black_box(Workload::next(&ycsb, &worker, &mut thread));
     });
 }
 
 fn measure_whole(name: &str, spec: &YcsbSpec) {
     let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-    let worker = Workload::<Yes>::worker(&ycsb, 0);
-    let mut thread = Workload::<Yes>::thread(
+    let worker = Workload::worker(&ycsb, 0);
+    let mut thread = Workload::thread(
         &ycsb,
         &worker,
         ThreadId {
@@ -55,13 +56,13 @@ fn measure_whole(name: &str, spec: &YcsbSpec) {
             witness: false,
         },
     );
-    let mut session = Yes::default();
+    let mut session = AnyRecords::new(Yes::default());
     measure(name, || {
-        Workload::<Yes>::next(&ycsb, &worker, &mut thread);
+        Workload::next(&ycsb, &worker, &mut thread);
         let answer = now(ycsb.execute(&worker, &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
         let outcome = bakeoff_model::outcome::Outcome::Ok;
-        Workload::<Yes>::settle(
+        Workload::settle(
             &ycsb,
             &worker,
             &mut thread,

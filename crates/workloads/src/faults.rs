@@ -1,4 +1,5 @@
 //! What checks of the data find wrong.
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -23,8 +24,8 @@ impl Faults {
 }
 
 /// A query that answers with what violates an invariant. `columns` names its cells in the evidence.
-pub async fn check_no_rows<S: SqlSession>(
-    session: &mut S,
+pub async fn check_no_rows(
+    session: &mut AnySql,
     name: &str,
     sql: &str,
     columns: &[&str],

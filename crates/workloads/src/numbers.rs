@@ -1,11 +1,12 @@
 //! Questions whose answer is one number, outside of what is measured.
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 /// The first cell of the only row; `None`: null, or no whole number.
-pub async fn number<S: SqlSession>(session: &mut S, sql: &str) -> Result<Option<i64>, OpError> {
+pub async fn number(session: &mut AnySql, sql: &str) -> Result<Option<i64>, OpError> {
     let mut found = None;
     let mut each = |row: &RowBuf| found = row.cell(0).and_then(Value::whole_number);
     session.query_text(sql, &mut each).await?;

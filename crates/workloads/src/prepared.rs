@@ -1,12 +1,13 @@
 //! Statements that every session prepares when it is attached: the same ones in the same order, so that their numbers are the
 //! same in all of them.
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::sql::{Ask, Dialect, SqlSession, Statement};
 use bakeoff_model::value::Value;
 
 /// Prepares the texts, which have `?` for every value; each with whether it only reads. They are numbered from 0.
-pub async fn prepare<S: SqlSession>(
-    session: &mut S,
+pub async fn prepare(
+    session: &mut AnySql,
     texts: impl IntoIterator<Item = (String, bool)>,
 ) -> Result<(), OpError> {
     for (number, (text, reads)) in (0..).zip(texts) {

@@ -1,17 +1,14 @@
 //! Tables of a workload, by their names: which are there already, and away with them. Names are of lower case letters,
 //! digits and underscores, so that none needs quotes.
 use crate::trouble;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::Value;
 
 /// Makes way for tables that are to be made: drops them in this order where that is allowed, refuses those that are there
 /// otherwise.
-pub async fn make_way<S: SqlSession>(
-    session: &mut S,
-    names: &[String],
-    drop_existing: bool,
-) -> Result<(), Trouble> {
+pub async fn make_way(session: &mut AnySql, names: &[String], drop_existing: bool) -> Result<(), Trouble> {
     match drop_existing {
         true => drop_all(session, names).await,
         false => refuse_existing(session, names).await,
@@ -19,7 +16,7 @@ pub async fn make_way<S: SqlSession>(
 }
 
 /// In this order: one that another refers to goes after it.
-pub async fn drop_all<S: SqlSession>(session: &mut S, names: &[String]) -> Result<(), Trouble> {
+pub async fn drop_all(session: &mut AnySql, names: &[String]) -> Result<(), Trouble> {
     for name in names {
         let dropped = session
             .execute_text(&format!("DROP TABLE IF EXISTS {name}"))
@@ -29,7 +26,7 @@ pub async fn drop_all<S: SqlSession>(session: &mut S, names: &[String]) -> Resul
     Ok(())
 }
 
-async fn refuse_existing<S: SqlSession>(session: &mut S, names: &[String]) -> Result<(), Trouble> {
+async fn refuse_existing(session: &mut AnySql, names: &[String]) -> Result<(), Trouble> {
     let first = names.first().map_or("", String::as_str);
     let looking = |e: &OpError| trouble::setup("look for tables", first, e);
     let look = session.dialect().table_exists;
@@ -45,12 +42,7 @@ async fn refuse_existing<S: SqlSession>(session: &mut S, names: &[String]) -> Re
 }
 
 /// Rows are loaded with their numbers up to `last`; the next that has none is to come after them.
-pub async fn number_after<S: SqlSession>(
-    session: &mut S,
-    table: &str,
-    column: &str,
-    last: u64,
-) -> Result<(), Trouble> {
+pub async fn number_after(session: &mut AnySql, table: &str, column: &str, last: u64) -> Result<(), Trouble> {
     let Some(form) = session.dialect().number_after else {
         return Ok(());
     };

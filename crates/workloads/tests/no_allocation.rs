@@ -1,5 +1,6 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
+use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
@@ -47,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// By 20,000 operations, after the first few.
-fn allocations_of<S, W: Workload<S>>(workload: &W, session: &mut S) -> u64 {
+fn allocations_of<W: Workload>(workload: &W, session: &mut W::Session) -> u64 {
     let worker = workload.worker(0);
     let id = ThreadId {
         thread: 0,
@@ -77,12 +78,12 @@ fn allocations_of<S, W: Workload<S>>(workload: &W, session: &mut S) -> u64 {
 
 fn of_ycsb(spec: &YcsbSpec) -> u64 {
     let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-    allocations_of(&ycsb, &mut Yes::default())
+    allocations_of(&ycsb, &mut AnyRecords::new(Yes::default()))
 }
 
 fn of_sysbench(spec: &SysbenchSpec) -> u64 {
     let sysbench = Sysbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
-    allocations_of(&sysbench, &mut YesSql::new())
+    allocations_of(&sysbench, &mut AnySql::new(YesSql::new()))
 }
 
 fn mixed() -> YcsbSpec {
@@ -190,7 +191,11 @@ fn no_transaction_of_tpcc_allocates() {
             ..TpccSpec::default()
         };
         let tpcc = Tpcc::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
-        assert_eq!(allocations_of(&tpcc, &mut Warehouse::default()), 0, "{variant:?}");
+        assert_eq!(
+            allocations_of(&tpcc, &mut AnySql::new(Warehouse::default())),
+            0,
+            "{variant:?}"
+        );
     }
 }
 
@@ -207,7 +212,7 @@ fn of_script(text: &str, expect: serde_json::Value) -> u64 {
         false,
     )
     .unwrap();
-    allocations_of(&sql, &mut YesSql::new())
+    allocations_of(&sql, &mut AnySql::new(YesSql::new()))
 }
 
 #[test]
@@ -228,7 +233,10 @@ fn scripts_allocate_nothing() {
 fn no_request_of_linkbench_allocates() {
     let linkbench = |spec: &LinkbenchSpec| {
         let linkbench = Linkbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
-        allocations_of(&linkbench, &mut YesGraph::new(Upsert::OnDuplicateKey))
+        allocations_of(
+            &linkbench,
+            &mut AnySql::new(YesGraph::new(Upsert::OnDuplicateKey)),
+        )
     };
     assert_eq!(linkbench(&LinkbenchSpec::default()), 0);
     let many_links = LinkbenchSpec {
@@ -247,14 +255,14 @@ fn no_event_of_the_hat_shop_allocates() {
             ..HatshopSpec::default()
         };
         let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
-        let mut session = Hats::new();
+        let mut session = AnySql::new(Hats::new());
         let id = ThreadId {
             thread: 0,
             stream: 0,
             witness: false,
         };
-        let worker = Workload::<Hats>::worker(&hatshop, 0);
-        let mut loader = Workload::<Hats>::thread(&hatshop, &worker, id);
+        let worker = Workload::worker(&hatshop, 0);
+        let mut loader = Workload::thread(&hatshop, &worker, id);
         now(hatshop.load_chunk(&worker, &mut loader, &mut session, 0, spec.orders)).unwrap();
         assert_eq!(allocations_of(&hatshop, &mut session), 0, "{layout:?}");
     }

@@ -21,7 +21,7 @@ impl CassandraSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let cql = insert(table, columns);
         let ask = Ask::write(&cql).idempotent();

@@ -47,10 +47,6 @@ impl CassandraSession {
     }
 
     /// Place of the endpoint that the last request went to.
-    pub fn asked(&self) -> u32 {
-        self.choice.asked()
-    }
-
     /// Errors: no node does.
     pub(super) async fn answers(&mut self) -> Result<(), OpError> {
         self.query_text("SELECT key FROM system.local", &mut |_| {})
@@ -64,7 +60,7 @@ impl CassandraSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let Self {
             cluster,
@@ -85,7 +81,7 @@ impl CassandraSession {
         &self,
         reads: &Pipeline,
         row: &mut RowBuf,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let mut asked = Vec::with_capacity(reads.len());
         for place in 0..reads.len() {
@@ -120,7 +116,7 @@ impl CassandraSession {
         &mut self,
         cql: &str,
         reads: bool,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let statement = self.cluster.unprepared(cql, &self.choice);
         let (mut state, mut count) = (PagingState::start(), 0);
@@ -165,7 +161,7 @@ async fn read_pages(
     params: &[Value<'_>],
     first: Page,
     row: &mut RowBuf,
-    each: &mut impl FnMut(&RowBuf),
+    each: &mut dyn FnMut(&RowBuf),
 ) -> Result<u64, OpError> {
     let ((mut result, mut next), mut count) = (first, 0);
     loop {
@@ -179,7 +175,7 @@ async fn read_pages(
 
 /// Rows of one page, one after the other in `row`.
 #[inline]
-fn read_rows(result: QueryResult, row: &mut RowBuf, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+fn read_rows(result: QueryResult, row: &mut RowBuf, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
     if !result.is_rows() {
         return Ok(0);
     }
@@ -208,6 +204,10 @@ fn next_page(state: PagingStateResponse) -> Option<PagingState> {
 impl SqlSession for CassandraSession {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    fn asked(&self) -> Option<u32> {
+        Some(self.choice.asked())
     }
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
@@ -243,7 +243,7 @@ impl SqlSession for CassandraSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.ask(statement, params, each).await
     }
@@ -266,7 +266,7 @@ impl SqlSession for CassandraSession {
         Ok(Done::default())
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.ask_text(sql, true, each).await
     }
 
@@ -274,7 +274,7 @@ impl SqlSession for CassandraSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         self.load(table, columns, next).await
     }
@@ -291,7 +291,7 @@ impl SqlSession for CassandraSession {
         sent.map(drop).map_err(|error| in_batch(execution(&error, false)))
     }
 
-    async fn query_all(&mut self, reads: &Pipeline, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_all(&mut self, reads: &Pipeline, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let mut row = std::mem::take(&mut self.row);
         let count = self.ask_all(reads, &mut row, each).await;
         self.row = row;

@@ -65,7 +65,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Adds lines, as many as make a piece. `row` is not to be changed between two calls.
-    pub fn fill(&mut self, text: &mut Vec<u8>, row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) {
+    pub fn fill(&mut self, text: &mut Vec<u8>, row: &mut RowBuf, next: &mut dyn FnMut(&mut RowBuf) -> bool) {
         while !self.over && text.len() < PIECE_BYTES {
             let more = std::mem::take(&mut self.left) || next_row(row, next);
             if more && (self.reading == Reading::Utf8 || self.table.is_plain(row)) {
@@ -89,7 +89,7 @@ impl<'a> Lines<'a> {
 }
 
 /// `false`: there are no more.
-fn next_row(row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) -> bool {
+fn next_row(row: &mut RowBuf, next: &mut dyn FnMut(&mut RowBuf) -> bool) -> bool {
     row.clear();
     next(row)
 }
@@ -190,7 +190,7 @@ impl<'a> Inserts<'a> {
     }
 
     /// Writes the next statement over the last one; the rows in it, 0 where there are none left.
-    pub fn fill(&mut self, row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) -> u64 {
+    pub fn fill(&mut self, row: &mut RowBuf, next: &mut dyn FnMut(&mut RowBuf) -> bool) -> u64 {
         self.text.truncate(self.head_len);
         let (mut rows, mut full) = (0, false);
         while !self.ended && !full {

@@ -15,17 +15,17 @@ use super::options::{MysqlSpec, targets};
 use super::settings::{self, Settings};
 use super::table::Tables;
 use super::{OFFERS, dialect};
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary};
 use crate::server::errors::not_one;
 use crate::server::statement::start;
 use crate::server::target::Target;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
@@ -36,12 +36,12 @@ use std::time::Duration;
 
 pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "mysql_async",
-    driver: "mysql_async",
     runners: LibraryDriver::RUNNERS,
     offers: OFFERS.and(Offer::Tls),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
 };
 
-pub fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
     LibraryDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
@@ -187,7 +187,7 @@ impl LibrarySession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let params = self.params(params);
         let prepared = &self.statements[statement.0 as usize].statement;
@@ -284,7 +284,7 @@ impl SqlSession for LibrarySession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.rows(statement, params, each).await
     }
@@ -316,7 +316,7 @@ impl SqlSession for LibrarySession {
         outcome.map_err(|error| op_error(&error).with_statement(start(sql)))
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.refuse_several(sql).await?;
         let mut seen = 0;
         self.busy = true;
@@ -344,7 +344,7 @@ impl SqlSession for LibrarySession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let table = self.table(table, columns).await?;
         let whole = !self.in_transaction;

@@ -22,7 +22,6 @@ use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
 use super::{DIALECT, OFFERS, dialect};
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
@@ -30,12 +29,13 @@ use crate::server::target::Target;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Affected, Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::Address;
@@ -49,12 +49,12 @@ use std::time::Duration;
 
 pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
-    driver: "mysql",
     runners: WireDriver::RUNNERS,
     offers: OFFERS,
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
 };
 
-pub fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
     WireDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
@@ -229,7 +229,7 @@ impl WireSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let prepared = &mut self.statements[statement.0 as usize];
         if params.len() != prepared.types.len() {
@@ -253,7 +253,7 @@ impl WireSession {
     }
 
     /// The same for a statement in text.
-    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn run_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         request::query(self.link.request(), sql);
         let answer = match self.link.ask().await {
             Ok(()) => answer::read(&mut self.link, self.terms, Rows::Text, &mut self.row, each).await,
@@ -342,7 +342,7 @@ impl SqlSession for WireSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.run(statement, params, each).await
     }
@@ -365,7 +365,7 @@ impl SqlSession for WireSession {
         Ok(self.done())
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.run_text(sql, each).await
     }
 
@@ -373,7 +373,7 @@ impl SqlSession for WireSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let table = self.table(table, columns).await?;
         let whole = self.done.status & IN_TRANSACTION == 0;

@@ -233,7 +233,7 @@ impl MemoryTable {
         limit: Option<u32>,
         fields: Fields,
         row: &mut RowBuf,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let from = (Bound::Included(start), Bound::Unbounded);
         let limit = limit.map_or(usize::MAX, |limit| limit as usize);

@@ -200,7 +200,7 @@ impl RecordSession for NullSession {
         start: &[u8],
         limit: Option<u32>,
         fields: Fields,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         if serve!(self) == Luck::Wrong {
             return Ok(0);

@@ -109,7 +109,7 @@ impl<'a> Rows<'a> {
         &mut self,
         out: &mut Vec<u8>,
         row: &mut RowBuf,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
         rows: &mut u64,
     ) -> bool {
         while out.len() < PIECE_BYTES {

@@ -12,18 +12,18 @@ use super::kind::Kind;
 use super::options::{DRIVER, PostgresqlSpec, socket, targets};
 use super::settings::{self, Settings};
 use super::{DIALECT, OFFERS};
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary};
 use crate::server::address::Address;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::{op_error, said};
@@ -38,12 +38,12 @@ use values::{Given, Raw};
 
 pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "tokio_postgres",
-    driver: "tokio_postgres",
     runners: LibraryDriver::RUNNERS,
     offers: OFFERS.and(Offer::Tls),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
 };
 
-pub fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
     LibraryDriver::new(&registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
@@ -209,7 +209,7 @@ impl LibrarySession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<(u64, u64), OpError> {
         self.busy = true;
         let answer = self.answer(statement, params, each).await;
@@ -222,7 +222,7 @@ impl LibrarySession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<(u64, u64), OpError> {
         let prepared = &self.statements[statement.0 as usize];
         let failed = |error: OpError| error.with_statement(&*prepared.sql);
@@ -251,7 +251,7 @@ impl LibrarySession {
     }
 
     /// The same for a statement in text. The server carries out several that are sent as text, and prepares only one.
-    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<(u64, u64), OpError> {
+    async fn run_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<(u64, u64), OpError> {
         self.busy = true;
         let one = match sql.contains(';') {
             true => self.client.prepare(sql).await.map(drop),
@@ -319,7 +319,7 @@ impl SqlSession for LibrarySession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let (seen, _) = self.run(statement, params, each).await?;
         Ok(seen)
@@ -342,7 +342,7 @@ impl SqlSession for LibrarySession {
         Ok(done(affected))
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let (seen, _) = self.run_text(sql, each).await?;
         Ok(seen)
     }
@@ -351,7 +351,7 @@ impl SqlSession for LibrarySession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let table = self.table(table, columns).await?;
         if self.in_transaction {

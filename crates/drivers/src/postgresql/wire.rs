@@ -21,7 +21,6 @@ use super::kind::Kind;
 use super::options::{DRIVER, PostgresqlSpec, targets};
 use super::settings::{self, Settings};
 use super::{DIALECT, OFFERS};
-use crate::records::SqlRecords;
 use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
@@ -29,13 +28,14 @@ use crate::server::target::Target;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::{Address, Stream};
@@ -49,12 +49,12 @@ use std::time::Duration;
 
 pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
-    driver: "postgresql",
     runners: WireDriver::RUNNERS,
     offers: OFFERS.and(Offer::Pipeline),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
 };
 
-pub fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
+fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
     WireDriver::new(&registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
@@ -203,7 +203,7 @@ impl WireSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let prepared = &*self.statements[statement.0 as usize];
         if params.len() != prepared.params.len() {
@@ -224,7 +224,7 @@ impl WireSession {
     }
 
     /// The same for a statement in text. The server carries out several that are sent as text, and prepares only one.
-    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn run_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         if sql.contains(';') {
             let described = self.describe("", sql).await;
             described.map_err(|error| error.with_statement(start(sql)))?;
@@ -315,7 +315,7 @@ impl SqlSession for WireSession {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.run(statement, params, each).await
     }
@@ -338,7 +338,7 @@ impl SqlSession for WireSession {
         Ok(self.done())
     }
 
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.run_text(sql, each).await
     }
 
@@ -346,7 +346,7 @@ impl SqlSession for WireSession {
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let table = self.table(table, columns).await?;
         let whole = self.end.status == answer::IDLE;
@@ -361,7 +361,7 @@ impl SqlSession for WireSession {
     async fn run_pipeline(
         &mut self,
         pipeline: &Pipeline,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         self.pipelined(pipeline, each).await
     }

@@ -13,7 +13,7 @@ pub fn insert(
     table: &str,
     columns: &[&str],
     row: &mut RowBuf,
-    next: &mut impl FnMut(&mut RowBuf) -> bool,
+    next: &mut dyn FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
     let sql = statement(table, columns);
     let failed = |error: rusqlite::Error| op_error(&error).with_statement(&*sql);

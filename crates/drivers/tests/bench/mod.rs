@@ -21,7 +21,6 @@ use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{IoKind, Isolation};
-use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
 use std::future::Future;
 use std::path::PathBuf;

@@ -279,8 +279,7 @@ macro_rules! at {
         $(#[test]
         fn $case() {
             use crate::bench::{Bench, open};
-            use bakeoff_model::sql::SpeaksSql;
-            let Some(driver) = crate::bench::$bench::driver() else { return };
+                        let Some(driver) = crate::bench::$bench::driver() else { return };
             crate::bench::$bench::run(async {
                 let mut first = open(&driver).await.unwrap();
                 let mut second = open(&driver).await.unwrap();

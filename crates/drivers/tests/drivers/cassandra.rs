@@ -3,13 +3,12 @@
 use crate::bench::{self, TIMEOUT, cassandra_spec, endpoint, open};
 use bakeoff_drivers::cassandra::{CassandraBatch, CassandraSpec};
 use bakeoff_drivers::cassandra::{CassandraDriver, CassandraSession};
-use bakeoff_drivers::records::SqlRecords;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::endpoint::Routing;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, TroubleKind};
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Done, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, Done, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 
 const REFUSED: Outcome = Outcome::Fail(FailClass::Refused);

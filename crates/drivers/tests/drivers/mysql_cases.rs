@@ -8,7 +8,7 @@ use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, RecordSession};
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Timestamp, Value};
 use std::time::Duration;
 

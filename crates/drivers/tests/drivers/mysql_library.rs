@@ -8,7 +8,7 @@ use crate::bench::{mysql_spec, open};
 use crate::scripted;
 use bakeoff_drivers::TlsSpec;
 use bakeoff_drivers::mysql::MysqlSpec;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::Value;
 use client::{driver, run};
 use server_cases::session;
@@ -16,7 +16,7 @@ use server_cases::session;
 mod client {
     use bakeoff_drivers::mysql::MysqlSpec;
     use bakeoff_drivers::mysql::library::{LibraryDriver, LibrarySession};
-    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::sql_records::SqlRecords;
     use std::time::Duration;
 
     pub use crate::bench::{mysql_driver as driver, run};

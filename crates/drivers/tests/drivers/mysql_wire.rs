@@ -10,7 +10,7 @@ use bakeoff_drivers::TlsSpec;
 use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ use std::time::Duration;
 mod client {
     use bakeoff_drivers::mysql::MysqlSpec;
     use bakeoff_drivers::mysql::wire::{WireDriver, WireSession};
-    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::sql_records::SqlRecords;
     use std::time::Duration;
 
     pub use crate::bench::{run_on_reactor as run, wire_driver as driver};
@@ -79,7 +79,6 @@ fn the_password_is_given_to_who_has_the_key_that_the_plan_names() {
 
 #[test]
 fn a_commit_that_the_server_could_not_finish_is_unknown() {
-    use bakeoff_model::sql::SpeaksSql;
     let during_commit = b"\xFF\x9C\x04#HY000Got error 28 during COMMIT";
     let said = vec![
         scripted::mysql_greeting(),

@@ -7,7 +7,7 @@ use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{Fields, RecordSession, TableSpec};
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 

@@ -12,7 +12,7 @@ use bakeoff_drivers::postgresql::library::LibraryDriver;
 mod client {
     use bakeoff_drivers::postgresql::PostgresqlSpec;
     use bakeoff_drivers::postgresql::library::{LibraryDriver, LibrarySession};
-    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::sql_records::SqlRecords;
     use std::time::Duration;
 
     pub use crate::bench::{postgresql_library_driver as driver, run};

@@ -10,7 +10,7 @@ use bakeoff_drivers::postgresql::wire::WireDriver;
 use bakeoff_drivers::{Secret, TlsSpec};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Part, Pipeline};
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use std::io::{Read, Write};
 mod client {
     use bakeoff_drivers::postgresql::PostgresqlSpec;
     use bakeoff_drivers::postgresql::wire::{WireDriver, WireSession};
-    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::sql_records::SqlRecords;
     use std::time::Duration;
 
     pub use crate::bench::{postgresql_wire_driver as driver, run_on_reactor as run};

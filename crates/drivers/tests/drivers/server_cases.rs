@@ -7,7 +7,7 @@ use bakeoff_drivers::Secret;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
 use std::collections::BTreeMap;
 use std::future::Future;

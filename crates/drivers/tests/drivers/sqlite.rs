@@ -6,7 +6,7 @@ use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::record::{RecordSession, Table};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::time::{now_ns, set_deadline_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use std::time::Duration;

@@ -3,7 +3,7 @@ use crate::bench::{Bench, Mysql, MysqlWire, PostgresqlLibrary, PostgresqlWire, S
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Ask, Done, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, Done, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,6 +1,5 @@
 //! What each transaction of TPC-C does to the data, row by row: everything that must change by what the specification says,
 //! and nothing else. On a small population in SQLite.
-use bakeoff_drivers::records::SqlRecords;
 use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::sqlite::{SqliteDriver, SqliteSession};
 use bakeoff_model::driver::Driver;
@@ -9,7 +8,8 @@ use bakeoff_model::outcome::Outcome;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::workload::{Answer, Probe, Queries, ThreadId, Workload};
 use bakeoff_workloads::tpcc::Tpcc;
 use std::future::Future;
@@ -28,8 +28,6 @@ const TABLES: [&str; 9] = [
     "stock",
     "item",
 ];
-
-type Session = SqlRecords<SqliteSession>;
 
 struct Silent;
 
@@ -55,26 +53,26 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 /// Two small warehouses as loaded, and beside each table what it held before the transaction at hand.
 struct Data {
     path: String,
-    session: Session,
+    session: AnySql,
 }
 
-fn open(path: &str) -> Session {
+fn open(path: &str) -> AnySql {
     let spec = SqliteSpec {
         path: path.into(),
         pragmas: [("synchronous".into(), "OFF".into())].into(),
         ..SqliteSpec::default()
     };
     let driver = SqliteDriver::new(spec, None, Duration::from_secs(10)).unwrap();
-    now(driver.session(&(), 0, Needs::default())).unwrap()
+    now(driver.session(&(), 0, Needs::default())).unwrap().into_any()
 }
 
-fn user(workload: &Tpcc, stream: u64) -> <Tpcc as Workload<Session>>::Thread {
+fn user(workload: &Tpcc, stream: u64) -> <Tpcc as Workload>::Thread {
     let id = ThreadId {
         thread: 0,
         stream,
         witness: false,
     };
-    Workload::<Session>::thread(workload, &(), id)
+    Workload::thread(workload, &(), id)
 }
 
 impl Data {
@@ -85,13 +83,13 @@ impl Data {
         let (workload, mut session) = (workload("new_order", 0.0), open(&path));
         let mut thread = user(&workload, 0);
         now(workload.create(&mut session, false)).unwrap();
-        let units = Workload::<Session>::load_units(&workload);
-        let chunk = Workload::<Session>::load_chunk_units(&workload);
+        let units = Workload::load_units(&workload);
+        let chunk = Workload::load_chunk_units(&workload);
         for first in (0..units).step_by(chunk as usize) {
             let count = chunk.min(units - first);
             now(workload.load_chunk(&(), &mut thread, &mut session, first, count)).unwrap();
         }
-        for step in 0..Workload::<Session>::after_load_steps(&workload) {
+        for step in 0..Workload::after_load_steps(&workload) {
             now(workload.after_load(&mut session, step)).unwrap();
         }
         let mut data = Self { path, session };
@@ -102,13 +100,13 @@ impl Data {
     }
 
     fn execute(&mut self, sql: &str) {
-        now(self.session.sql().execute_text(sql)).unwrap();
+        now(self.session.execute_text(sql)).unwrap();
     }
 
     fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
         let mut rows = Vec::new();
         let mut each = |row: &RowBuf| rows.push(row.cells().map(|cell| cell.to_string()).collect());
-        now(self.session.sql().query_text(sql, &mut each)).unwrap();
+        now(self.session.query_text(sql, &mut each)).unwrap();
         rows
     }
 
@@ -143,7 +141,7 @@ impl Data {
         now(workload.attach(&mut session)).unwrap();
         for stream in 0..users {
             let mut thread = user(workload, stream);
-            Workload::<Session>::next(workload, &(), &mut thread);
+            Workload::next(workload, &(), &mut thread);
             let answer = now(workload.execute(&(), &mut thread, &mut session, &mut Silent));
             assert_eq!(answer.unwrap(), Answer::Right);
             look(self);

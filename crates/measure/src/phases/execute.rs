@@ -3,14 +3,11 @@ use crate::control::{Control, Sink};
 use crate::job::{Job, Terms};
 use crate::phases::{load, run, single};
 use crate::routes::Routes;
-use crate::runner::Runner;
-use crate::runner::reactor::{self, ReactorRunner};
-use crate::runner::thread::ThreadRunner;
-use crate::runner::tokio::TokioRunner;
+use crate::runner::reactor;
 use crate::serving::Serving;
 use crate::threads::{affinity, team};
 use crate::words::usage;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::{Needs, Offers};
@@ -20,9 +17,9 @@ use bakeoff_model::workload::Workload;
 use std::sync::Arc;
 
 /// Runs one phase to its end. `spec` has passed [`crate::spec::check`]. Blocks; events go to `sink`.
-pub fn execute<D: Driver, W: Workload<D::Session>>(
+pub fn execute<W: Workload>(
     spec: &RunSpec,
-    driver: D,
+    driver: Box<dyn AnyDriver<W::Session>>,
     workload: W,
     control: Arc<Control>,
     sink: Sink,
@@ -49,37 +46,12 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         driver,
         workload,
     });
-    let result = run_on_its(&job)?;
+    if runner == RunnerKind::Reactor {
+        reactor::choose_io(spec.io, team::sessions_per_worker(spec, job.cores.len()))?;
+    }
+    let result = execute_phase(&job)?;
     job.driver.close()?;
     Ok(result)
-}
-
-fn run_on_its<D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
-    // Constants, so that no pair of driver and workload is compiled for a runner it never has.
-    match job.runner {
-        RunnerKind::Tokio if const { has(D::RUNNERS, RunnerKind::Tokio) } => {
-            execute_on::<TokioRunner, D, W>(job)
-        }
-        RunnerKind::Thread if const { has(D::RUNNERS, RunnerKind::Thread) } => {
-            execute_on::<ThreadRunner, D, W>(job)
-        }
-        RunnerKind::Reactor if const { has(D::RUNNERS, RunnerKind::Reactor) } => {
-            reactor::choose_io(job.spec.io, team::sessions_per_worker(&job.spec, job.cores.len()))?;
-            execute_on::<ReactorRunner, D, W>(job)
-        }
-        runner => Err(unsuited(runner, D::RUNNERS)),
-    }
-}
-
-const fn has(runners: &[RunnerKind], wanted: RunnerKind) -> bool {
-    let mut index = 0;
-    while index < runners.len() {
-        if runners[index] as u8 == wanted as u8 {
-            return true;
-        }
-        index += 1;
-    }
-    false
 }
 
 fn unsuited(runner: RunnerKind, suited: &[RunnerKind]) -> Trouble {
@@ -90,15 +62,13 @@ fn unsuited(runner: RunnerKind, suited: &[RunnerKind]) -> Trouble {
     )
 }
 
-fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
+fn execute_phase<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     match job.spec.phase {
-        Phase::Load => load::load::<R, D, W>(job),
-        Phase::Warm => single::warm::<R, D, W>(job),
-        Phase::Run => run::run::<R, D, W>(job),
-        Phase::Check => single::check::<R, D, W>(job),
-        Phase::Drop => single::drop_tables::<R, D, W>(job),
+        Phase::Load => load::load(job),
+        Phase::Warm => single::warm(job),
+        Phase::Run => run::run(job),
+        Phase::Check => single::check(job),
+        Phase::Drop => single::drop_tables(job),
     }
 }
 

@@ -11,14 +11,14 @@ use crate::phases::result::empty_result;
 use crate::phases::single;
 use crate::record::interval::Progress;
 use crate::record::recorder::Recorder;
-use crate::runner::{Erased, Runner};
+use crate::runner::Erased;
 use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::threads::ready::{tell_ready, thread_id};
 use crate::threads::team::{self, Berth, Placement, Work};
 use crate::user::session::{Place, while_it_answers};
 use crate::user::watchdog::{UserCell, timed};
 use crate::words::server_trouble;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::time::{now_ns, sleep};
@@ -52,12 +52,10 @@ struct Shared {
     failed: AtomicBool,
 }
 
-pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
+pub fn load<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     let begun_ns = now_ns();
     if job.spec.client.index == 0 {
-        single::create::<R, D, W>(job)?;
+        single::create::<W>(job)?;
     }
     let placements = team::place(job)?;
     let shared = Arc::new(Shared {
@@ -68,13 +66,13 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     let work: Work<()> = Arc::new(move |berth| {
         let (job, shared) = (their_job.clone(), their_shared.clone());
         Box::pin(async move {
-            let ended = work::<R, D, W>(job, shared.clone(), berth).await;
+            let ended = work::<W>(job, shared.clone(), berth).await;
             shared.failed.fetch_or(ended.is_err(), Relaxed);
             ended
         })
     });
     let units = job.workload.load_units();
-    let result = watch::<R>(job, &placements, &shared, units, begun_ns, &work)?;
+    let result = watch(job, &placements, &shared, units, begun_ns, &work)?;
     Ok(RunResult {
         user_bytes_written: job.workload.user_bytes_written(),
         ..result
@@ -82,7 +80,7 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
 }
 
 /// From the common start to the last chunk and step.
-fn watch<R: Runner>(
+fn watch(
     job: &Terms,
     placements: &[Placement],
     shared: &Shared,
@@ -103,7 +101,7 @@ fn watch<R: Runner>(
     let recorders: Vec<_> = placements.iter().map(recorder).collect();
     // The workers have cost nothing yet: there are none.
     let before = Snapshot::take(&vec![0; recorders.len()], &recorders);
-    let mut team = team::start::<R, _>(placements, &recorders, work)?;
+    let mut team = team::start(job.on(), placements, &recorders, work)?;
     let progress = Progress {
         elapsed_from_ns: started_ns,
         total: units,
@@ -170,16 +168,16 @@ impl Shared {
     }
 }
 
-async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: Arc<Job<D, W>>,
+async fn work<W: Workload>(
+    job: Arc<Job<W>>,
     shared: Arc<Shared>,
     berth: Rc<Berth<()>>,
 ) -> Result<(), Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells::<R>(&job, placement.threads.len());
-    let client = Rc::new(job.driver.open(placement.worker).await?);
+    let cells = team::watched_cells(&job, placement.threads.len());
+    let client: Rc<dyn AnyClient<_>> = job.driver.open(placement.worker).await?.into();
     // A pool makes no sense for batches: as many threads load as there are sessions.
-    let places = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    let places = team::open_sessions::<W>(&job, &client, &cells, &placement.sessions).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
     berth.ready();
     let users = placement.threads.iter().zip(places).zip(&cells);
@@ -191,22 +189,22 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
             client: client.clone(),
             cell: cell.clone(),
         };
-        Box::pin(loading.load(state.clone(), place)) as Erased<'static, _>
+        loading.load(state.clone(), place)
     });
-    R::join_all(users.collect()).await.into_iter().collect()
+    job.on().join_all(users).await.into_iter().collect()
 }
 
 /// What one of the threads that share the load is about.
-struct Loading<D: Driver, W> {
-    job: Arc<Job<D, W>>,
+struct Loading<W: Workload> {
+    job: Arc<Job<W>>,
     shared: Arc<Shared>,
     thread: u32,
-    client: Rc<D::Client>,
+    client: Rc<dyn AnyClient<W::Session>>,
     cell: Rc<UserCell>,
 }
 
-impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
-    async fn load(self, state: Rc<W::Worker>, place: Place<D::Session>) -> Result<(), Trouble> {
+impl<W: Workload> Loading<W> {
+    async fn load(self, state: Rc<W::Worker>, place: Place<W::Session>) -> Result<(), Trouble> {
         let endpoint = place.seat.endpoint;
         let Some(mut session) = place.seat.session else {
             return Ok(());
@@ -219,7 +217,7 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
     async fn load_and_follow(
         &self,
         state: &W::Worker,
-        session: &mut D::Session,
+        session: &mut W::Session,
         endpoint: u32,
     ) -> Result<(), Trouble> {
         self.load_chunks(state, session).await?;
@@ -228,7 +226,7 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
         self.take_steps(session, endpoint).await
     }
 
-    async fn load_chunks(&self, state: &W::Worker, session: &mut D::Session) -> Result<(), Trouble> {
+    async fn load_chunks(&self, state: &W::Worker, session: &mut W::Session) -> Result<(), Trouble> {
         let (job, workload) = (&*self.job, &self.job.workload);
         let mut user = workload.thread(state, thread_id(&job.spec, self.thread));
         let (total, chunk) = (workload.load_units(), workload.load_chunk_units().max(1));
@@ -250,7 +248,7 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
         Ok(())
     }
 
-    async fn take_steps(&self, session: &mut D::Session, endpoint: u32) -> Result<(), Trouble> {
+    async fn take_steps(&self, session: &mut W::Session, endpoint: u32) -> Result<(), Trouble> {
         let job = &*self.job;
         let steps = job.workload.after_load_steps();
         while let Some(step) = self.shared.next_step(job, steps) {
@@ -264,7 +262,7 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
                 };
                 let times = (job.timeout_ns, u64::MAX);
                 let ended =
-                    while_it_answers(job, &self.client, &self.cell, endpoint, times, step, &answers).await;
+                    while_it_answers(job, &*self.client, &self.cell, endpoint, times, step, &answers).await;
                 done = tries.weigh(job, &self.shared, ended, &place).await?;
             }
         }

@@ -9,7 +9,6 @@ use crate::record::event_log::{self, EventLog, WorkerLog};
 use crate::record::interval::{Progress, Reporter, warn};
 use crate::record::recorder::{Recorder, Writer};
 use crate::record::refusals::sentences;
-use crate::runner::Runner;
 use crate::threads::client_cost::Snapshot;
 use crate::threads::ready::{tell_ready, thread_id};
 use crate::threads::team::{self, Berth, Placement, Team, Work};
@@ -18,15 +17,14 @@ use crate::user::pool::Pool;
 use crate::user::user_loop::{Pace, User, run_user, yield_once};
 use crate::user::worker::Worker;
 use crate::witness;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,15 +41,13 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// Hash per thread number.
 type Hashes = Vec<(u32, u64)>;
 
-pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
+pub fn run<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     let stage = Stage::set(job)?;
-    let team = start_team::<R, D, W>(job, &stage)?;
+    let team = start_team::<W>(job, &stage)?;
     let witness = match (job.spec.witness_rate_ops_per_s, job.workload.witness_operation()) {
         (Some(rate), Some(operation)) => {
             let worker = stage.placements.len();
-            Some(witness::start::<R, D, W>(job, rate, operation, worker)?)
+            Some(witness::start::<W>(job, rate, operation, worker)?)
         }
         // A mix may have no operation that a witness could be compared by.
         _ => None,
@@ -220,35 +216,33 @@ fn quota(spec: &RunSpec, thread: u32) -> u64 {
     }
 }
 
-fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-    stage: &Stage,
-) -> Result<Team<Hashes>, Trouble> {
+fn start_team<W: Workload>(job: &Arc<Job<W>>, stage: &Stage) -> Result<Team<Hashes>, Trouble> {
     let mut of_thread = vec![None; job.spec.threads as usize];
     for (threads, schedule) in &stage.schedules {
         threads
             .iter()
             .for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
     }
-    let (job, of_thread, logs) = (job.clone(), Arc::new(of_thread), stage.log_places.clone());
+    let (on, job) = (job.on(), job.clone());
+    let (of_thread, logs) = (Arc::new(of_thread), stage.log_places.clone());
     let work: Work<Hashes> = Arc::new(move |berth| {
         let log = logs.get(berth.placement.worker).cloned().map(WorkerLog::new);
-        Box::pin(work::<R, D, W>(job.clone(), of_thread.clone(), log, berth))
+        Box::pin(work::<W>(job.clone(), of_thread.clone(), log, berth))
     });
-    team::start::<R, _>(&stage.placements, &stage.recorders, &work)
+    team::start(on, &stage.placements, &stage.recorders, &work)
 }
 
 /// One worker from its first connection to its last operation.
-async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: Arc<Job<D, W>>,
+async fn work<W: Workload>(
+    job: Arc<Job<W>>,
     schedules: Arc<Vec<Option<Arc<Schedule>>>>,
     log: Option<WorkerLog>,
     berth: Rc<Berth<Hashes>>,
 ) -> Result<Hashes, Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells::<R>(&job, placement.threads.len());
-    let client = Rc::new(job.driver.open(placement.worker).await?);
-    let mut places = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    let cells = team::watched_cells(&job, placement.threads.len());
+    let client: Rc<dyn AnyClient<_>> = job.driver.open(placement.worker).await?.into();
+    let mut places = team::open_sessions::<W>(&job, &client, &cells, &placement.sessions).await?;
     let state = job.workload.worker(placement.worker);
     let pooled = places.len() < placement.threads.len();
     let pool = pooled.then(|| Pool::new(std::mem::take(&mut places), placement.threads.len()));
@@ -262,9 +256,9 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
             pace: pace(&job, &schedules, *thread),
         };
         let thread = job.workload.thread(&state, thread_id(&job.spec, *thread));
-        run_user::<R, D, W>(gate.clone(), user, thread, places.next())
+        run_user::<W>(gate.clone(), user, thread, places.next())
     });
-    let mut running = pin!(R::join_all(users.collect()));
+    let mut running = job.on().join_all(users);
     let _ = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx).is_ready())).await;
     yield_once().await; // now all stand at the gate
     berth.ready();
@@ -285,11 +279,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     Ok(placement.threads.iter().copied().zip(hashes).collect())
 }
 
-fn pace<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    schedules: &[Option<Arc<Schedule>>],
-    thread: u32,
-) -> Pace {
+fn pace<W: Workload>(job: &Job<W>, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pace {
     if let Some(schedule) = &schedules[thread as usize] {
         return Pace::Scheduled(schedule.clone());
     }

@@ -4,14 +4,14 @@ use crate::job::{Job, Terms};
 use crate::phases::result::empty_result;
 use crate::record::interval::Progress;
 use crate::record::recorder::Recorder;
-use crate::runner::{Erased, Runner};
+use crate::runner::Erased;
 use crate::threads::client_cost::cpu_ns;
 use crate::threads::ready::tell_ready;
 use crate::threads::team::watched_cells;
 use crate::user::session::{open, open_bare, while_it_answers};
 use crate::user::watchdog::UserCell;
 use crate::words::{server_trouble, usage};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Check, RunResult};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::CheckSpec;
@@ -51,19 +51,15 @@ struct Done {
     checks: Vec<Check>,
 }
 
-pub fn create<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<(), Trouble> {
-    run::<R, D, W>(job, Errand::Create).map(drop)
+pub fn create<W: Workload>(job: &Arc<Job<W>>) -> Result<(), Trouble> {
+    run(job, Errand::Create).map(drop)
 }
 
-pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
-    Ok(result(job, run::<R, D, W>(job, Errand::Warm)?))
+pub fn warm<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
+    Ok(result(job, run(job, Errand::Warm)?))
 }
 
-pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
+pub fn check<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     let Some(spec) = &job.spec.check else {
         return Err(usage(
             "nothing to check",
@@ -72,7 +68,7 @@ pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
         ));
     };
     let errand = Errand::Check(spec, evidence(&spec.evidence)?);
-    Ok(result(job, run::<R, D, W>(job, errand)?))
+    Ok(result(job, run(job, errand)?))
 }
 
 /// As the workload reads it.
@@ -87,10 +83,8 @@ fn evidence<E: DeserializeOwned>(documents: &[serde_json::Value]) -> Result<Vec<
     })
 }
 
-pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
-    Ok(result(job, run::<R, D, W>(job, Errand::Drop)?))
+pub fn drop_tables<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
+    Ok(result(job, run(job, Errand::Drop)?))
 }
 
 fn result(job: &Terms, done: Done) -> RunResult {
@@ -103,30 +97,20 @@ fn result(job: &Terms, done: Done) -> RunResult {
     }
 }
 
-fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    errand: Errand<'_, W::Evidence>,
-) -> Result<Done, Trouble> {
+fn run<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -> Result<Done, Trouble> {
     let recorder = Arc::new(Recorder::new(0, 1, 1));
-    R::block_on(
-        recorder,
-        job.spec.spin,
-        Box::pin(carry_out::<R, D, W>(job, errand)),
-    )?
+    job.on().block_on(recorder, job.spec.spin, carry_out(job, errand))
 }
 
 /// Opens one session on this thread, tells `ready`, and does what it was opened for.
-async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    errand: Errand<'_, W::Evidence>,
-) -> Result<Done, Trouble> {
+async fn carry_out<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -> Result<Done, Trouble> {
     let begun_ns = now_ns();
     let client = job.driver.open(0).await?;
-    let cells = watched_cells::<R>(job, 1);
+    let cells = watched_cells(job, 1);
     let opened = match errand {
-        Errand::Warm | Errand::Check(..) => open(job, &client, &cells[0], job.routes.first()).await,
+        Errand::Warm | Errand::Check(..) => open(job, &*client, &cells[0], job.routes.first()).await,
         // There may be no table to attach to.
-        Errand::Create | Errand::Drop => open_bare(job, &client, &cells[0]).await,
+        Errand::Create | Errand::Drop => open_bare(job, &*client, &cells[0]).await,
     };
     let mut session = opened.map_err(|e| server_trouble(&e, "opening a session"))?;
     if !matches!(errand, Errand::Create) {
@@ -136,7 +120,7 @@ async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
     let (workload, session) = (&job.workload, &mut session);
     let in_sight = InSight {
         job,
-        client: &client,
+        client: &*client,
         cell: &cells[0],
         begun_ns: ready_ns,
     };
@@ -161,14 +145,14 @@ async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
 
 /// What may take hours: its end is waited for as long as the system shows that it is alive, and each sign of that is
 /// reported, so that the controller need not guess how long is too long.
-struct InSight<'a, D: Driver, W> {
-    job: &'a Job<D, W>,
-    client: &'a D::Client,
+struct InSight<'a, W: Workload> {
+    job: &'a Job<W>,
+    client: &'a dyn AnyClient<W::Session>,
     cell: &'a UserCell,
     begun_ns: u64,
 }
 
-impl<D: Driver, W: Workload<D::Session>> InSight<'_, D, W> {
+impl<W: Workload> InSight<'_, W> {
     async fn of<T>(&self, errand: Erased<'_, Result<T, OpError>>) -> Result<T, OpError> {
         let progress = Progress {
             elapsed_from_ns: self.begun_ns,

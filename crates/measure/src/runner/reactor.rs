@@ -7,7 +7,6 @@ use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::IoKind;
 use bakeoff_model::time::sleep;
 use bakeoff_reactor::Margin;
-use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -59,19 +58,17 @@ fn choose(io_uring_usable: bool, sessions_per_worker: u32) -> IoKind {
 }
 
 impl Runner for ReactorRunner {
-    const BLOCKING: bool = false;
-
-    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn run(&self, recorder: Arc<Recorder>, spins: bool, main: Erased<'_, ()>) -> Result<(), Trouble> {
         let kind = io().unwrap_or(IoKind::Epoll);
         let count_spin = Box::new(move |ns| add(&recorder.counters.spin_ns, ns));
         bakeoff_reactor::block_on(kind, Margin::new(spins), count_spin, main).map_err(environment)
     }
 
-    async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
-        bakeoff_reactor::join_all(futures).await
+    fn run_all(&self, futures: Vec<Erased<'static, ()>>) -> Erased<'static, ()> {
+        Box::pin(async { drop(bakeoff_reactor::join_all(futures).await) })
     }
 
-    fn every(period: Duration, mut tick: Box<dyn FnMut()>) {
+    fn every(&self, period: Duration, mut tick: Box<dyn FnMut()>) {
         bakeoff_reactor::spawn(async move {
             loop {
                 sleep(period).await;

@@ -17,9 +17,7 @@ use std::time::Duration;
 pub struct ThreadRunner;
 
 impl Runner for ThreadRunner {
-    const BLOCKING: bool = true;
-
-    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn run(&self, recorder: Arc<Recorder>, spins: bool, main: Erased<'_, ()>) -> Result<(), Trouble> {
         // Sleep to the nanosecond asked for: the default lets the kernel be 50 us late.
         // SAFETY: affects only the calling thread's timers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1usize) };
@@ -27,18 +25,19 @@ impl Runner for ThreadRunner {
             margin: RefCell::new(Margin::new(spins)),
             recorder,
         }));
-        Ok(block_on(main))
+        block_on(main);
+        Ok(())
     }
 
-    async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
-        let mut outputs = Vec::with_capacity(futures.len());
-        for future in futures {
-            outputs.push(future.await);
-        }
-        outputs
+    fn run_all(&self, futures: Vec<Erased<'static, ()>>) -> Erased<'static, ()> {
+        Box::pin(async {
+            for future in futures {
+                future.await;
+            }
+        })
     }
 
-    fn every(_: Duration, _: Box<dyn FnMut()>) {}
+    fn every(&self, _: Duration, _: Box<dyn FnMut()>) {}
 }
 
 struct SleepThenSpin {

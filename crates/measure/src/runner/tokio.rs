@@ -12,7 +12,6 @@ use bakeoff_model::owed::is_owed;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
 use std::cell::{Cell, RefCell};
-use std::future::Future;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,9 +31,7 @@ const PATIENCE_NS: u64 = 300_000_000;
 pub struct TokioRunner;
 
 impl Runner for TokioRunner {
-    const BLOCKING: bool = false;
-
-    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn run(&self, recorder: Arc<Recorder>, spins: bool, main: Erased<'_, ()>) -> Result<(), Trouble> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .event_interval(EVENT_INTERVAL)
@@ -44,30 +41,28 @@ impl Runner for TokioRunner {
             let timer = Rc::new(HeapTimer::new(recorder, spins).map_err(environment)?);
             install_timer(timer.clone());
             tokio::task::spawn_local(std::future::poll_fn(move |cx| timer.drive(cx)));
-            let done = main.await;
+            main.await;
             let until_ns = now_ns() + PATIENCE_NS;
             while is_owed() && now_ns() < until_ns {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            Ok(done)
+            Ok(())
         })
     }
 
-    async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
-        let spawn = |future: F| tokio::task::spawn_local(Box::pin(future) as Erased<'static, _>);
-        let tasks: Vec<_> = futures.into_iter().map(spawn).collect();
-        let mut outputs = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            match task.await {
-                Ok(output) => outputs.push(output),
-                Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-                Err(_) => {} // cancelled: the runtime is going down
+    fn run_all(&self, futures: Vec<Erased<'static, ()>>) -> Erased<'static, ()> {
+        Box::pin(async {
+            let tasks: Vec<_> = futures.into_iter().map(tokio::task::spawn_local).collect();
+            for task in tasks {
+                match task.await {
+                    Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+                    _ => {} // cancelled: the runtime is going down
+                }
             }
-        }
-        outputs
+        })
     }
 
-    fn every(period: Duration, mut tick: Box<dyn FnMut()>) {
+    fn every(&self, period: Duration, mut tick: Box<dyn FnMut()>) {
         tokio::task::spawn_local(async move {
             loop {
                 tokio::time::sleep(period).await;
@@ -271,7 +266,9 @@ mod tests {
                 drop(never);
             });
         });
-        TokioRunner::block_on(Arc::new(Recorder::new(0, 1, 1)), false, main).unwrap();
+        TokioRunner
+            .run(Arc::new(Recorder::new(0, 1, 1)), false, main)
+            .unwrap();
         assert!(paid.get());
         assert!(!is_owed(), "its tasks are gone");
     }

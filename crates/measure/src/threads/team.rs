@@ -9,8 +9,8 @@ use crate::threads::client_cost::write_down;
 use crate::threads::thread_limits;
 use crate::user::session::{Place, Seat, open};
 use crate::user::watchdog::{self, UserCell};
-use crate::words::server_trouble;
-use bakeoff_model::driver::Driver;
+use crate::words::{server_trouble, worker_died};
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{Pacing, RunSpec};
 use bakeoff_model::time::{now_ns, sleep};
@@ -131,7 +131,8 @@ impl<T> Berth<T> {
 pub type Work<T> = Arc<dyn Fn(Rc<Berth<T>>) -> Erased<'static, Result<T, Trouble>> + Send + Sync>;
 
 /// Starts one OS thread per placement; each makes its future with `work` and runs it on a runner of its own.
-pub fn start<R: Runner, T: Send + 'static>(
+pub fn start<T: Send + 'static>(
+    on: &'static dyn Runner,
     placements: &[Placement],
     recorders: &[Arc<Recorder>],
     work: &Work<T>,
@@ -155,7 +156,7 @@ pub fn start<R: Runner, T: Send + 'static>(
                 if berth.placement.patient {
                     affinity::wait_for_turn();
                 }
-                R::block_on(recorder, berth.placement.spins, work(Rc::new(berth)))?
+                on.block_on(recorder, berth.placement.spins, work(Rc::new(berth)))
             }));
             let ended = ended.unwrap_or_else(|_| Err(worker_died()));
             write_down(&counted);
@@ -243,22 +244,13 @@ impl<T> Team<T> {
     }
 }
 
-fn worker_died() -> Trouble {
-    Trouble::new(
-        TroubleKind::Environment,
-        "a worker thread died",
-        "engine",
-        "this is a defect: please report it with the run document",
-    )
-}
-
 /// The sessions of one worker, opened a few at a time, each attached to the workload.
-pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-    client: &Rc<D::Client>,
+pub async fn open_sessions<W: Workload>(
+    job: &Arc<Job<W>>,
+    client: &Rc<dyn AnyClient<W::Session>>,
     cells: &[Rc<UserCell>],
     sessions: &[u32],
-) -> Result<Vec<Place<D::Session>>, Trouble> {
+) -> Result<Vec<Place<W::Session>>, Trouble> {
     let shift = job
         .spec
         .client
@@ -274,22 +266,21 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
         let opening = group.iter().map(|(session, cell)| {
             let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
             let number = shift.wrapping_add(**session);
-            let place = async move { open_place(&job, &client, &cell, number).await };
-            Box::pin(place) as Erased<'static, Result<Place<D::Session>, Trouble>>
+            async move { open_place(&job, &*client, &cell, number).await }
         });
-        for place in R::join_all(opening.collect()).await {
+        for place in job.on().join_all(opening).await {
             places.push(place?);
         }
     }
     Ok(places)
 }
 
-async fn open_place<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+async fn open_place<W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
     number: u32,
-) -> Result<Place<D::Session>, Trouble> {
+) -> Result<Place<W::Session>, Trouble> {
     let seat = async |endpoint| match open(job, client, cell, endpoint).await {
         Ok(session) => Ok(Seat::new(session, endpoint, number)),
         Err(e) => Err(server_trouble(
@@ -307,7 +298,7 @@ async fn open_place<D: Driver, W: Workload<D::Session>>(
 }
 
 /// The cells of one worker's users, and a watchdog over them.
-pub fn watched_cells<R: Runner>(job: &Terms, users: usize) -> Vec<Rc<UserCell>> {
+pub fn watched_cells(job: &Terms, users: usize) -> Vec<Rc<UserCell>> {
     let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
     let (watched, control) = (cells.clone(), job.control.clone());
     let mut seen_stopped = false;
@@ -316,7 +307,7 @@ pub fn watched_cells<R: Runner>(job: &Terms, users: usize) -> Vec<Rc<UserCell>> 
         watchdog::scan(&watched, stopped && !seen_stopped);
         seen_stopped = stopped;
     };
-    R::every(watchdog::period(job.timeout_ns), Box::new(look));
+    job.on().every(watchdog::period(job.timeout_ns), Box::new(look));
     cells
 }
 

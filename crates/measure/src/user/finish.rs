@@ -6,7 +6,6 @@ use crate::user::probe::RecordProbe;
 use crate::user::session::{Place, Seat, open_by};
 use crate::user::watchdog::{UserCell, timed};
 use crate::user::worker::Worker;
-use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
@@ -15,11 +14,11 @@ use std::rc::Rc;
 
 /// With the session the user has, or one from the pool, or another one where it was lost; within the timeout after the
 /// window, for as long as operations in flight are waited for.
-pub async fn finish<D: Driver, W: Workload<D::Session>>(
-    worker: &Worker<D, W>,
+pub async fn finish<W: Workload>(
+    worker: &Worker<W>,
     cell: &UserCell,
-    ticket: &Rc<Ticket<D::Session>>,
-    own: Option<Place<D::Session>>,
+    ticket: &Rc<Ticket<W::Session>>,
+    own: Option<Place<W::Session>>,
     thread: &mut W::Thread,
     probe: &mut RecordProbe,
 ) {
@@ -57,13 +56,13 @@ pub async fn finish<D: Driver, W: Workload<D::Session>>(
     }
 }
 
-async fn own_or_pooled<D: Driver, W: Workload<D::Session>>(
-    worker: &Worker<D, W>,
+async fn own_or_pooled<W: Workload>(
+    worker: &Worker<W>,
     cell: &UserCell,
-    ticket: &Rc<Ticket<D::Session>>,
-    own: Option<Place<D::Session>>,
+    ticket: &Rc<Ticket<W::Session>>,
+    own: Option<Place<W::Session>>,
     deadline_ns: u64,
-) -> Option<Place<D::Session>> {
+) -> Option<Place<W::Session>> {
     let Some(pool) = &worker.pool else { return own };
     let found = timed(cell, deadline_ns, pin!(pool.acquire(ticket))).await;
     if found.is_none() {
@@ -72,10 +71,10 @@ async fn own_or_pooled<D: Driver, W: Workload<D::Session>>(
     found
 }
 
-async fn send<D: Driver, W: Workload<D::Session>>(
-    worker: &Worker<D, W>,
+async fn send<W: Workload>(
+    worker: &Worker<W>,
     cell: &UserCell,
-    seat: &mut Seat<D::Session>,
+    seat: &mut Seat<W::Session>,
     deadline_ns: u64,
     thread: &mut W::Thread,
     probe: &mut RecordProbe,
@@ -83,7 +82,7 @@ async fn send<D: Driver, W: Workload<D::Session>>(
     let job = &worker.job;
     let session = match seat.session.take() {
         Some(session) => session,
-        None => open_by(job, &worker.client, cell, seat.endpoint, deadline_ns).await?,
+        None => open_by(job, &*worker.client, cell, seat.endpoint, deadline_ns).await?,
     };
     let session = seat.session.insert(session);
     let finish = pin!(job.workload.finish(&worker.state, thread, session, probe));

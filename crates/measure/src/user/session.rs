@@ -8,7 +8,7 @@ use crate::record::samples::Fault;
 use crate::runner::Erased;
 use crate::serving::{HELD_NS, LONGEST_PAUSE_NS};
 use crate::user::watchdog::{UserCell, timed};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
@@ -97,30 +97,30 @@ const AWAY_NS: u64 = 500_000_000;
 const LONGEST_AWAY_NS: u64 = 60_000_000_000;
 
 /// Connects and attaches, within the run's timeout.
-pub async fn open<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+pub async fn open<W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
     endpoint: u32,
-) -> Result<D::Session, OpError> {
+) -> Result<W::Session, OpError> {
     open_by(job, client, cell, endpoint, now_ns() + job.timeout_ns).await
 }
 
-pub async fn open_by<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+pub async fn open_by<W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
     endpoint: u32,
     deadline_ns: u64,
-) -> Result<D::Session, OpError> {
+) -> Result<W::Session, OpError> {
     ended_by(job, cell, deadline_ns, connect(job, client, endpoint)).await
 }
 
 /// Sees `attempt` through to its end, or to `until_ns`: for as long as it lasts the system must open a session for somebody
 /// else every `period_ns`, which calls `answered`. Nothing here reaches a blocking runner.
-pub async fn while_it_answers<T, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+pub async fn while_it_answers<T, W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
     endpoint: u32,
     times: (u64, u64),
@@ -156,24 +156,24 @@ async fn to_its_end<'a, T>(
 }
 
 /// Connects without attaching, because there may be nothing to attach to; within the run's timeout.
-pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+pub async fn open_bare<W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
-) -> Result<D::Session, OpError> {
+) -> Result<W::Session, OpError> {
     let endpoint = job.routes.first() as usize;
-    let connecting = job.driver.session(client, endpoint, job.workload.needs());
-    ended_by(job, cell, now_ns() + job.timeout_ns, Box::pin(connecting)).await
+    let connecting = client.session(endpoint, job.workload.needs());
+    ended_by(job, cell, now_ns() + job.timeout_ns, connecting).await
 }
 
-fn connect<'a, D: Driver, W: Workload<D::Session>>(
-    job: &'a Job<D, W>,
-    client: &'a D::Client,
+fn connect<'a, W: Workload>(
+    job: &'a Job<W>,
+    client: &'a dyn AnyClient<W::Session>,
     endpoint: u32,
-) -> Erased<'a, Result<D::Session, OpError>> {
+) -> Erased<'a, Result<W::Session, OpError>> {
     Box::pin(async move {
         let needs = job.workload.needs();
-        let mut session = job.driver.session(client, endpoint as usize, needs).await?;
+        let mut session = client.session(endpoint as usize, needs).await?;
         job.workload.attach(&mut session).await?;
         Ok(session)
     })
@@ -215,12 +215,12 @@ pub enum Since {
 /// route that serves, as far as is known, that of the last one before others; at one that does not, when its pause is over
 /// and nobody else is trying. What follows is recorded as that endpoint's. A session that is away keeps what it has unless
 /// its own endpoint gives it another.
-pub async fn reopen<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    client: &D::Client,
+pub async fn reopen<W: Workload>(
+    job: &Job<W>,
+    client: &dyn AnyClient<W::Session>,
     cell: &UserCell,
     writer: &Writer,
-    seat: &mut Seat<D::Session>,
+    seat: &mut Seat<W::Session>,
     since: Since,
 ) -> bool {
     let connect = |endpoint| connect(job, client, endpoint);

@@ -8,7 +8,6 @@ use crate::pace::schedule::Schedule;
 use crate::record::recorder::{Extra, series};
 use crate::record::samples::Fault;
 use crate::record::times::add;
-use crate::runner::Runner;
 use crate::user::attempt::{Attempt, How, names};
 use crate::user::finish::finish;
 use crate::user::gate::Gate;
@@ -17,13 +16,12 @@ use crate::user::probe::RecordProbe;
 use crate::user::session::{Place, Seat, Since, reopen, wait_in_window};
 use crate::user::watchdog::UserCell;
 use crate::user::worker::Worker;
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::Asked;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::time::{SleepUntil, now_ns, set_deadline_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Ended, Workload};
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,15 +52,15 @@ pub struct User {
 }
 
 /// One user, from the gate over the epoch to the end of the window (and of its last operation). Returns its stream's hash.
-pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
-    gate: Rc<Gate<Worker<D, W>>>,
+pub async fn run_user<W: Workload>(
+    gate: Rc<Gate<Worker<W>>>,
     user: User,
     thread: W::Thread,
-    own: Option<Place<D::Session>>,
+    own: Option<Place<W::Session>>,
 ) -> u64 {
     let worker = gate.opened(&user.cell).await;
     let probe = RecordProbe::new(worker.writer.clone());
-    let mut turn = UserLoop::<R, D, W> {
+    let mut turn = UserLoop {
         worker: &worker,
         user,
         thread,
@@ -70,7 +68,6 @@ pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
         ticket: Rc::default(),
         ended_ns: 0,
         unwaited: 0,
-        runner: PhantomData,
     };
     let place = turn.operate(own).await;
     finish(
@@ -85,16 +82,15 @@ pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
     worker.job.workload.stream_hash(&turn.thread)
 }
 
-struct UserLoop<'a, R, D: Driver, W: Workload<D::Session>> {
-    worker: &'a Worker<D, W>,
+struct UserLoop<'a, W: Workload> {
+    worker: &'a Worker<W>,
     user: User,
     thread: W::Thread,
     probe: RecordProbe,
-    ticket: Rc<Ticket<D::Session>>,
+    ticket: Rc<Ticket<W::Session>>,
     /// End of the last operation.
     ended_ns: u64,
     unwaited: u32,
-    runner: PhantomData<R>,
 }
 
 /// Why an operation was not begun.
@@ -103,13 +99,13 @@ enum Begin {
     Over,
 }
 
-impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
+impl<W: Workload> UserLoop<'_, W> {
     fn axis(&self) -> &Axis {
         &self.worker.writer.axis
     }
 
     /// Operation after operation until the window ends. Gives the user's own session back.
-    async fn operate(&mut self, mut place: Option<Place<D::Session>>) -> Option<Place<D::Session>> {
+    async fn operate(&mut self, mut place: Option<Place<W::Session>>) -> Option<Place<W::Session>> {
         let worker = self.worker;
         let pool = worker.pool.as_ref();
         let mut free_at_ns = self.axis().epoch_ns;
@@ -217,7 +213,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn sleep_until_due(&self, due_ns: u64) -> bool {
         let axis = self.axis();
         loop {
-            let next_ns = if R::BLOCKING {
+            let next_ns = if self.worker.job.is_blocking() {
                 due_ns.min(now_ns() + NAP_NS)
             } else {
                 due_ns
@@ -239,7 +235,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 
     #[inline]
-    fn seat_for<'p>(&self, operation: usize, place: &'p mut Place<D::Session>) -> &'p mut Seat<D::Session> {
+    fn seat_for<'p>(&self, operation: usize, place: &'p mut Place<W::Session>) -> &'p mut Seat<W::Session> {
         place.seat_for(|| self.worker.job.operations[operation].reads_only)
     }
 
@@ -253,10 +249,10 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// A session from the pool; `None` when the window ended first.
     async fn acquire(
         &self,
-        pool: &Pool<D::Session>,
+        pool: &Pool<W::Session>,
         operation: usize,
         due_ns: &mut u64,
-    ) -> Option<Place<D::Session>> {
+    ) -> Option<Place<W::Session>> {
         let asked_ns = now_ns();
         if *due_ns == AT_ONCE {
             *due_ns = asked_ns;
@@ -284,7 +280,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Sees the operation drawn last through to its end, retries included. One function with few others to wait for,
     /// because what one that is waited for takes and keeps goes through memory.
     #[inline]
-    async fn operation(&mut self, operation: usize, due_ns: u64, seat: &mut Seat<D::Session>) -> How {
+    async fn operation(&mut self, operation: usize, due_ns: u64, seat: &mut Seat<W::Session>) -> How {
         let worker = self.worker;
         let workload = &worker.job.workload;
         let mut begin_ns = now_ns();
@@ -296,7 +292,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             let mut how = How::RIGHT;
             let cell = &*self.user.cell;
             cell.arm(begin_ns + worker.job.timeout_ns);
-            if R::BLOCKING {
+            if self.worker.job.is_blocking() {
                 set_deadline_ns(begin_ns + worker.job.timeout_ns);
             }
             let right = match &mut seat.session {
@@ -316,10 +312,14 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 }
             };
             cell.disarm();
-            if R::BLOCKING {
+            if self.worker.job.is_blocking() {
                 set_deadline_ns(u64::MAX);
             }
-            let endpoint = seat.session.as_ref().and_then(D::asked).unwrap_or(seat.endpoint);
+            let endpoint = seat
+                .session
+                .as_ref()
+                .and_then(Asked::asked)
+                .unwrap_or(seat.endpoint);
             if !right {
                 how = self.fault(operation, endpoint, &failed, perhaps_applied);
                 if self.again(how, attempts) {
@@ -466,7 +466,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first, which
     /// leaves the operation unfinished.
-    async fn prepare_retry(&self, how: How, attempts: u32, seat: &mut Seat<D::Session>) -> bool {
+    async fn prepare_retry(&self, how: How, attempts: u32, seat: &mut Seat<W::Session>) -> bool {
         self.worker.writer.retry(how.outcome());
         let pause_ns = self.worker.job.spec.retry.backoff_s * f64::from(attempts) * 1e9;
         if pause_ns > 0.0 {
@@ -482,7 +482,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Opens another session in the place of this one; false when the window ended first. In a closed loop the next
     /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
     #[cold]
-    async fn replace(&self, seat: &mut Seat<D::Session>, since: Since, due_ns: u64) -> bool {
+    async fn replace(&self, seat: &mut Seat<W::Session>, since: Since, due_ns: u64) -> bool {
         let replaced = self.reopen(seat, since).await;
         if !replaced && matches!(self.user.pace, Pace::Closed { .. }) {
             self.worker.writer.backlog(due_ns);
@@ -490,16 +490,16 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         replaced
     }
 
-    async fn reopen(&self, seat: &mut Seat<D::Session>, since: Since) -> bool {
+    async fn reopen(&self, seat: &mut Seat<W::Session>, since: Since) -> bool {
         let worker = self.worker;
         let (job, cell) = (&worker.job, &self.user.cell);
-        reopen(job, &worker.client, cell, &worker.writer, seat, since).await
+        reopen(job, &*worker.client, cell, &worker.writer, seat, since).await
     }
 
     /// Operations that wait for nothing (null driver) would starve their worker's other users.
     #[inline]
     fn turn_is_over(&mut self) -> bool {
-        if R::BLOCKING || self.user.cell.take_pended() {
+        if self.worker.job.is_blocking() || self.user.cell.take_pended() {
             self.unwaited = 0;
             return false;
         }

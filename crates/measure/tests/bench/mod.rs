@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // test code throughout; each file uses its part
 
 use bakeoff_measure::{Control, execute};
-use bakeoff_model::driver::Driver;
+use bakeoff_model::driver::{Asked, Driver};
 use bakeoff_model::event::{Check, Event, Interval, RunResult, Series};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
@@ -67,6 +67,8 @@ pub struct TestSession {
     endpoint: usize,
     nodes: Arc<Nodes>,
 }
+
+impl Asked for TestSession {}
 
 impl Driver for TestDriver {
     const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
@@ -163,7 +165,8 @@ pub struct TestThread {
     owed: u64,
 }
 
-impl Workload<TestSession> for TestWorkload {
+impl Workload for TestWorkload {
+    type Session = TestSession;
     type Worker = ();
     type Thread = TestThread;
     type Evidence = Done;
@@ -209,12 +212,12 @@ impl Workload<TestSession> for TestWorkload {
     fn pause_ns(&self, thread: &TestThread) -> u64 {
         if thread.drawn > 1 { self.pause_ns } else { 0 }
     }
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _: &(),
         thread: &mut TestThread,
         session: &mut TestSession,
-        probe: &mut P,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         if let Some(queries) = self.queries {
             probe.queries(queries);
@@ -240,7 +243,7 @@ impl Workload<TestSession> for TestWorkload {
         }
         Ok(Answer::Right)
     }
-    fn settle<P: Probe>(&self, _: &(), thread: &mut TestThread, ended: Ended, _: &mut P) {
+    fn settle(&self, _: &(), thread: &mut TestThread, ended: Ended, _: &mut dyn Probe) {
         let Ended {
             outcome,
             session_lost,
@@ -261,18 +264,18 @@ impl Workload<TestSession> for TestWorkload {
     fn owes(&self, thread: &TestThread) -> bool {
         thread.owed > 0
     }
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _: &(),
         thread: &mut TestThread,
         session: &mut TestSession,
-        _: &mut P,
+        _: &mut dyn Probe,
     ) -> Result<(), OpError> {
         self.answer(session, FINISH).await?;
         self.made_true.fetch_add(std::mem::take(&mut thread.owed), SeqCst);
         Ok(())
     }
-    fn abandon<P: Probe>(&self, thread: &mut TestThread, probe: &mut P) {
+    fn abandon(&self, thread: &mut TestThread, probe: &mut dyn Probe) {
         probe.revoke(std::mem::take(&mut thread.owed));
     }
     fn stream_hash(&self, thread: &TestThread) -> u64 {
@@ -438,7 +441,7 @@ pub fn try_run_of(
         seen.lock().unwrap().push(event);
     });
     let spec = with_nodes(spec, &workload.nodes);
-    let result = execute(&spec, driver, workload, control, sink)?;
+    let result = execute(&spec, Box::new(Arc::new(driver)), workload, control, sink)?;
     let events = std::mem::take(&mut *events.lock().unwrap());
     let settled = settled.lock().unwrap().clone();
     Ok(Ran {

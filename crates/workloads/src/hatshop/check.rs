@@ -10,11 +10,11 @@ use super::thread::Together;
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::money::{money, units};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Queries};
 use std::collections::HashMap;
@@ -37,9 +37,9 @@ impl Sums {
 }
 
 impl Hatshop {
-    pub(super) async fn checks<S: SqlSession>(
+    pub(super) async fn checks(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
@@ -57,11 +57,7 @@ impl Hatshop {
         Ok(checks)
     }
 
-    async fn read_sums<S: SqlSession>(
-        &self,
-        session: &mut S,
-        kept: Kept,
-    ) -> Result<HashMap<Id, Sums>, OpError> {
+    async fn read_sums(&self, session: &mut AnySql, kept: Kept) -> Result<HashMap<Id, Sums>, OpError> {
         let mut sums: HashMap<Id, Sums> = HashMap::new();
         let mut each = |row: &RowBuf| {
             let order = sums.entry(id(row)).or_default();
@@ -95,9 +91,9 @@ impl Hatshop {
     }
 
     /// Loaded orders, drawn evenly.
-    async fn check_sample<S: SqlSession>(
+    async fn check_sample(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         spec: &CheckSpec,
         kept: Kept,
         sums: &HashMap<Id, Sums>,

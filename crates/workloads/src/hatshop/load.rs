@@ -7,6 +7,7 @@ use super::schema::{LINES, ORDERS};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::{LINE_COLUMNS, order_columns};
 use super::thread::{Effect, Thread};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::HatshopSpec;
@@ -25,10 +26,10 @@ impl Hatshop {
         (first, share(self.client.index + 1) - first)
     }
 
-    pub(super) async fn load<S: SqlSession + Transactional>(
+    pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -49,12 +50,7 @@ impl Hatshop {
         Ok(stored)
     }
 
-    async fn load_orders<S: SqlSession>(
-        &self,
-        session: &mut S,
-        first: u64,
-        count: u64,
-    ) -> Result<u64, OpError> {
+    async fn load_orders(&self, session: &mut AnySql, first: u64, count: u64) -> Result<u64, OpError> {
         let columns = order_columns(&self.spec, session.dialect());
         let lists = keeps_line_ids(&self.spec, session.dialect());
         let (mut numbers, mut order) = (first..first + count, self.shop.empty_order());

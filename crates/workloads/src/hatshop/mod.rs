@@ -33,12 +33,12 @@ mod validate;
 use crate::account::Accounts;
 use crate::stream_hash::StreamHash;
 use crate::trouble::refuse;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec, Limit, Pacing, RunSpec};
-use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
 use dealer::Dealer;
 use event::{Event, Kind};
@@ -218,7 +218,8 @@ impl Hatshop {
 /// `None` where no events are drawn: before and after a run, and where they are read from a file.
 type Worker = RefCell<Option<Dealer>>;
 
-impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
+impl Workload for Hatshop {
+    type Session = AnySql;
     type Worker = Worker;
     type Thread = Thread;
     type Evidence = Evidence;
@@ -247,9 +248,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
             .copied()
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
         match self.is_run {
-            true => statements::prepare(session.sql(), &self.spec).await,
+            true => statements::prepare(session, &self.spec).await,
             false => Ok(()),
         }
     }
@@ -260,12 +261,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         thread.event.kind as usize
     }
 
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let Some(step) = thread.step else {
             return Ok(Answer::Right); // cannot be: it is drawn first
@@ -278,14 +279,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         thread.attempts += 1;
         thread.effect = Effect::default();
         let mut queries = Queries::default();
-        let found = self
-            .carry_out(thread, step.known, session.sql(), &mut queries)
-            .await;
+        let found = self.carry_out(thread, step.known, session, &mut queries).await;
         probe.queries(queries);
         found.map(Answer::from)
     }
 
-    fn settle<P: Probe>(&self, worker: &Worker, thread: &mut Thread, ended: Ended, _probe: &mut P) {
+    fn settle(&self, worker: &Worker, thread: &mut Thread, ended: Ended, _probe: &mut dyn Probe) {
         let Some(step) = thread.step.filter(|_| thread.attempts > 0) else {
             return;
         };
@@ -316,12 +315,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         }
     }
 
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _: &Worker,
         _: &mut Thread,
-        _: &mut S,
-        _: &mut P,
+        _: &mut AnySql,
+        _: &mut dyn Probe,
     ) -> Result<(), OpError> {
         Ok(())
     }
@@ -330,12 +329,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
-        self.create_tables(session.sql(), drop_existing).await
+    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session, drop_existing).await
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
-        crate::tables::drop_all(session.sql(), &schema::table_names()).await
+    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
+        crate::tables::drop_all(session, &schema::table_names()).await
     }
 
     fn load_units(&self) -> u64 {
@@ -350,24 +349,24 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        self.load(thread, session.sql(), first, count).await
+        self.load(thread, session, first, count).await
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
-        self.read_tables(session.sql()).await
+    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
+        self.read_tables(session).await
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), done, spec).await
+        self.checks(session, done, spec).await
     }
 
     fn evidence(&self) -> Evidence {

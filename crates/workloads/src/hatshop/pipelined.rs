@@ -6,6 +6,7 @@ use super::statements::{Question, insert_lines};
 use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::prepared::emptied;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::sql::SqlSession;
@@ -15,10 +16,10 @@ use bakeoff_model::value::Value;
 use bakeoff_model::workload::Queries;
 
 impl Hatshop {
-    pub(super) async fn create_pipelined<S: SqlSession + Transactional>(
+    pub(super) async fn create_pipelined(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let order = &thread.event.order;
@@ -39,11 +40,11 @@ impl Hatshop {
         Ok(created(done, order, queries))
     }
 
-    pub(super) async fn read_pipelined<S: SqlSession>(
+    pub(super) async fn read_pipelined(
         &self,
         thread: &mut Thread,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let order = &thread.event.order;
@@ -63,11 +64,11 @@ impl Hatshop {
         Ok(seen.judged(order, known))
     }
 
-    pub(super) async fn delete_pipelined<S: SqlSession + Transactional>(
+    pub(super) async fn delete_pipelined(
         &self,
         thread: &mut Thread,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let requests = &mut thread.together.requests;
@@ -83,9 +84,9 @@ impl Hatshop {
 }
 
 /// What the two statements between begin and commit did. Where one fails all is undone.
-async fn transaction<S: SqlSession + Transactional>(
+async fn transaction(
     requests: &Pipeline,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<[Done; 2], OpError> {
     let mut done = [Done::default(); 2];

@@ -8,6 +8,7 @@ use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::money::{money, units};
 use crate::prepared::emptied;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Dialect, SqlSession, Statement};
@@ -112,11 +113,11 @@ impl Seen {
 
 impl Hatshop {
     /// One attempt at the event drawn last.
-    pub(super) async fn carry_out<S: SqlSession + Transactional>(
+    pub(super) async fn carry_out(
         &self,
         thread: &mut Thread,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let batches = session.dialect().batches;
@@ -152,10 +153,10 @@ impl Hatshop {
         }
     }
 
-    async fn create<S: SqlSession>(
+    async fn create(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Event { order, .. } = &thread.event;
@@ -174,11 +175,11 @@ impl Hatshop {
         Ok(created(done, order, queries))
     }
 
-    async fn update_attribute<S: SqlSession>(
+    async fn update_attribute(
         &self,
         thread: &mut Thread,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let event = &thread.event;
@@ -208,10 +209,10 @@ impl Hatshop {
     }
 }
 
-async fn update<S: SqlSession>(
+async fn update(
     thread: &mut Thread,
     known: Known,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<Found, OpError> {
     let event = &thread.event;
@@ -229,10 +230,10 @@ async fn update<S: SqlSession>(
     Ok(rows_found(done.affected, 1, known, ORDER_MISSING))
 }
 
-async fn delete<S: SqlSession>(
+async fn delete(
     thread: &mut Thread,
     known: Known,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<Found, OpError> {
     let order = &thread.event.order;

@@ -3,6 +3,7 @@ use super::Hatshop;
 use super::line_ids::{LINE_IDS, keeps_line_ids};
 use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
 use crate::{tables, trouble};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
@@ -72,9 +73,9 @@ fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> 
 }
 
 impl Hatshop {
-    pub(super) async fn create_tables<S: SqlSession>(
+    pub(super) async fn create_tables(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
         tables::make_way(session, &table_names(), drop_existing).await?;
@@ -86,7 +87,7 @@ impl Hatshop {
     }
 
     /// Every row of both tables.
-    pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
+    pub(super) async fn read_tables(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let mut ignored = |_: &RowBuf| ();
         let orders = self
             .each_row(session, ORDERS, &ORDER_COLUMNS, &mut ignored)
@@ -94,12 +95,12 @@ impl Hatshop {
         Ok(orders + self.each_row(session, LINES, &LINE_COLUMNS, &mut ignored).await?)
     }
 
-    pub(super) async fn each_row<S: SqlSession>(
+    pub(super) async fn each_row(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         table: &str,
         columns: &[&str],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let sql = format!("SELECT {} FROM {table}", columns.join(", "));
         let dialect = session.dialect();

@@ -2,6 +2,7 @@
 use super::event::Attribute;
 use super::line_ids::{LINE_IDS, keeps_line_ids};
 use crate::prepared;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::sql::{Dialect, SqlSession, Statement};
@@ -69,7 +70,7 @@ pub const LINE_COLUMNS: [&str; 7] = [
     "line_price",
 ];
 
-pub async fn prepare<S: SqlSession>(session: &mut S, spec: &HatshopSpec) -> Result<(), OpError> {
+pub async fn prepare(session: &mut AnySql, spec: &HatshopSpec) -> Result<(), OpError> {
     let texts = texts(spec, session.dialect());
     prepared::prepare(session, texts).await
 }

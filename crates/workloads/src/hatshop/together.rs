@@ -7,6 +7,7 @@ use super::shop::Order;
 use super::statements::{ORDER_COLUMNS, Question, insert_lines};
 use super::thread::{Effect, Thread, Together};
 use crate::found::Found;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Lists, SqlSession};
@@ -15,11 +16,11 @@ use bakeoff_model::workload::Queries;
 
 impl Hatshop {
     /// Looks for an order and its lines. Where lines lie by their own id, those that the order names are asked for at once.
-    pub(super) async fn look<S: SqlSession>(
+    pub(super) async fn look(
         &self,
         order: &Order,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         together: &mut Together,
         queries: &mut Queries,
     ) -> Result<Seen, OpError> {
@@ -48,10 +49,10 @@ impl Hatshop {
     }
 
     /// A batch of the order and its lines.
-    pub(super) async fn create_together<S: SqlSession>(
+    pub(super) async fn create_together(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Thread { event, together, .. } = thread;
@@ -74,11 +75,11 @@ impl Hatshop {
     }
 
     /// A batch of the order's lines and the order. Nothing tells what it found.
-    pub(super) async fn delete_together<S: SqlSession>(
+    pub(super) async fn delete_together(
         &self,
         thread: &mut Thread,
         known: Known,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Thread { event, together, .. } = thread;
@@ -105,10 +106,10 @@ impl Hatshop {
 }
 
 /// The order's row, whose line ids are kept.
-async fn read_order<S: SqlSession>(
+async fn read_order(
     order: &Order,
     known: Known,
-    session: &mut S,
+    session: &mut AnySql,
     lists: &Lists,
     together: &mut Together,
     seen: &mut Seen,

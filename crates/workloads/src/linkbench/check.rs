@@ -8,6 +8,7 @@ use super::schema::{COUNTS, LINKS, NODE_TYPE, NODES};
 use crate::account::in_words;
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -18,9 +19,9 @@ use bakeoff_model::workload::Answer;
 use std::ops::RangeInclusive;
 
 impl Linkbench {
-    pub(super) async fn checks<S: SqlSession>(
+    pub(super) async fn checks(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
@@ -46,7 +47,7 @@ impl Linkbench {
     }
 
     /// Nodes, drawn evenly, and before a run their links, too.
-    async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+    async fn check_sample(&self, session: &mut AnySql, spec: &CheckSpec) -> Result<Check, OpError> {
         let ids = self.draws.graph.ids();
         let nodes = self.draws.graph.nodes();
         let sample = spec.sample.min(nodes);
@@ -88,9 +89,9 @@ impl Linkbench {
         })
     }
 
-    async fn look_at_node<S: SqlSession>(
+    async fn look_at_node(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         look: Statement,
         id: u64,
         after_run: bool,
@@ -118,9 +119,9 @@ impl Linkbench {
     }
 
     /// What is wrong with the links of a node that nobody has written to since they were loaded.
-    async fn fault_of_links<S: SqlSession>(
+    async fn fault_of_links(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         look: Statement,
         id: u64,
     ) -> Result<Option<&'static str>, OpError> {
@@ -160,7 +161,7 @@ struct Looks {
 }
 
 impl Looks {
-    async fn prepare<S: SqlSession>(session: &mut S) -> Result<Self, OpError> {
+    async fn prepare(session: &mut AnySql) -> Result<Self, OpError> {
         let id = session.dialect().placeholder(1);
         // The original's column is a text of latin1.
         let data = session.dialect().stored_bytes.replace("{}", "data");
@@ -184,7 +185,7 @@ enum Looked {
 }
 
 /// The count of every node and type is the number of its visible links; where there is none it counts as 0.
-async fn check_counts<S: SqlSession>(session: &mut S) -> Result<Check, OpError> {
+async fn check_counts(session: &mut AnySql) -> Result<Check, OpError> {
     let sql = format!(
         "SELECT id, link_type, SUM(visible), SUM(counted) FROM (\
          SELECT id1 AS id, link_type, COUNT(*) AS visible, 0 AS counted FROM {LINKS} WHERE visibility = 1 \
@@ -196,7 +197,7 @@ async fn check_counts<S: SqlSession>(session: &mut S) -> Result<Check, OpError> 
     check_no_rows(session, "counts of links", &sql, &columns).await
 }
 
-async fn check_visibility<S: SqlSession>(session: &mut S) -> Result<Check, OpError> {
+async fn check_visibility(session: &mut AnySql) -> Result<Check, OpError> {
     let sql = format!(
         "SELECT id1, link_type, id2, visibility FROM {LINKS} WHERE visibility <> 0 AND visibility <> 1 \
          ORDER BY id1, link_type, id2"
@@ -205,8 +206,8 @@ async fn check_visibility<S: SqlSession>(session: &mut S) -> Result<Check, OpErr
     check_no_rows(session, "visibility of links", &sql, &columns).await
 }
 
-async fn check_rows<S: SqlSession>(
-    session: &mut S,
+async fn check_rows(
+    session: &mut AnySql,
     name: &str,
     table: &str,
     expected: &RangeInclusive<u64>,

@@ -9,6 +9,7 @@ use super::schema::{COUNTS, LINKS, NODE_TYPE, NODES};
 use super::thread::Thread;
 use super::writes::{COUNT_BYTES, LINK_BYTES, NODE_BYTES};
 use crate::rng::{Random, mix};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::linkbench::LinkbenchSpec;
@@ -113,10 +114,10 @@ impl Linkbench {
         (first, share(self.client.index + 1) - first)
     }
 
-    pub(super) async fn load<S: SqlSession + Transactional>(
+    pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -128,10 +129,10 @@ impl Linkbench {
         Ok(stored)
     }
 
-    async fn load_units<S: SqlSession>(
+    async fn load_units(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {

@@ -28,13 +28,13 @@ use crate::account::{Accounts, Tally};
 use crate::found::Found;
 use crate::rng::{Random, Stream};
 use crate::stream_hash::StreamHash;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use evidence::{Account, Evidence};
@@ -182,7 +182,8 @@ impl Linkbench {
     }
 }
 
-impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
+impl Workload for Linkbench {
+    type Session = AnySql;
     type Worker = ();
     type Thread = Thread;
     type Evidence = Evidence;
@@ -205,10 +206,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
         self.user(id)
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
         // Before the load there is no index that a statement could be told to go by.
         match self.is_run {
-            true => statements::prepare(session.sql(), &self.spec).await,
+            true => statements::prepare(session, &self.spec).await,
             false => Ok(()),
         }
     }
@@ -220,14 +221,14 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
     }
 
     #[inline]
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
-        _probe: &mut P,
+        session: &mut AnySql,
+        _probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
-        let session = session.sql();
+        let session = session;
         let kind = thread.request.kind;
         if thread.attempts == 0
             && let Some(tally) = Self::tally(kind, &thread.account)
@@ -253,7 +254,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
     }
 
     #[inline]
-    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut P) {
+    fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut dyn Probe) {
         let outcome = ended.outcome;
         let stored = matches!(outcome, Outcome::Ok | Outcome::Wrong);
         let Effect { rows, bytes } = if stored { thread.effect } else { Effect::default() };
@@ -267,7 +268,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
         }
     }
 
-    async fn finish<P: Probe>(&self, _: &(), _: &mut Thread, _: &mut S, _: &mut P) -> Result<(), OpError> {
+    async fn finish(&self, _: &(), _: &mut Thread, _: &mut AnySql, _: &mut dyn Probe) -> Result<(), OpError> {
         Ok(())
     }
 
@@ -275,12 +276,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
-        self.create_tables(session.sql(), drop_existing).await
+    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session, drop_existing).await
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
-        crate::tables::drop_all(session.sql(), &schema::table_names()).await
+    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
+        crate::tables::drop_all(session, &schema::table_names()).await
     }
 
     fn load_units(&self) -> u64 {
@@ -295,32 +296,32 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        self.load(thread, session.sql(), first, count).await
+        self.load(thread, session, first, count).await
     }
 
     fn after_load_steps(&self) -> u64 {
         u64::from(self.client.index == 0 && self.spec.index_time == IndexTime::AfterRows)
     }
 
-    async fn after_load(&self, session: &mut S, _step: u64) -> Result<(), OpError> {
-        self.create_index(session.sql()).await
+    async fn after_load(&self, session: &mut AnySql, _step: u64) -> Result<(), OpError> {
+        self.create_index(session).await
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
-        self.read_tables(session.sql()).await
+    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
+        self.read_tables(session).await
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), done, spec).await
+        self.checks(session, done, spec).await
     }
 
     fn evidence(&self) -> Evidence {

@@ -7,16 +7,13 @@ use super::schema::NODE_TYPE;
 use super::statements::{Question, links_by_ids};
 use super::thread::Thread;
 use crate::found::Found;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 impl Linkbench {
-    pub(super) async fn count_links<S: SqlSession>(
-        &self,
-        thread: &Thread,
-        session: &mut S,
-    ) -> Result<Found, OpError> {
+    pub(super) async fn count_links(&self, thread: &Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let params = [id(thread), link_type(thread)];
         let row = session
             .query_one(Question::CountLinks.statement(), &params)
@@ -24,10 +21,10 @@ impl Linkbench {
         Ok(judge::count(row))
     }
 
-    pub(super) async fn get_links<S: SqlSession>(
+    pub(super) async fn get_links(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let asked = &mut thread.asked;
         let drawn = asked.len();
@@ -44,10 +41,10 @@ impl Linkbench {
     }
 
     /// The newest links. A list that is cut off is kept: more may be asked of it.
-    pub(super) async fn get_link_list<S: SqlSession>(
+    pub(super) async fn get_link_list(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let statement = Question::LinkList.statement();
         let params = [id(thread), link_type(thread), Value::Int(0), Value::Int(i64::MAX)];
@@ -66,10 +63,10 @@ impl Linkbench {
     }
 
     /// Older links than those that were seen last.
-    pub(super) async fn get_link_list_history<S: SqlSession>(
+    pub(super) async fn get_link_list_history(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let statement = Question::LinkListTail.statement();
         let until = thread.request.id2 as i64;
@@ -86,11 +83,7 @@ impl Linkbench {
         Ok(links.ended(self.range_limit()))
     }
 
-    pub(super) async fn get_node<S: SqlSession>(
-        &self,
-        thread: &Thread,
-        session: &mut S,
-    ) -> Result<Found, OpError> {
+    pub(super) async fn get_node(&self, thread: &Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let row = session
             .query_one(Question::GetNode.statement(), &[id(thread)])
             .await?;

@@ -2,6 +2,7 @@
 use super::Linkbench;
 use crate::numbers::number;
 use crate::{tables, trouble};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
@@ -63,9 +64,9 @@ fn create(spec: &LinkbenchSpec, dialect: &Dialect) -> Vec<(&'static str, String)
 }
 
 impl Linkbench {
-    pub(super) async fn create_tables<S: SqlSession>(
+    pub(super) async fn create_tables(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
         tables::make_way(session, &table_names(), drop_existing).await?;
@@ -84,14 +85,14 @@ impl Linkbench {
     }
 
     /// It has every column that a list of links shows.
-    pub(super) async fn create_index<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    pub(super) async fn create_index(&self, session: &mut AnySql) -> Result<(), OpError> {
         let columns = "id1, link_type, visibility, time, id2, version, data";
         let sql = format!("CREATE INDEX {LINK_INDEX} ON {LINKS} ({columns})");
         session.execute_text(&sql).await.map(drop)
     }
 
     /// Every row of each table, and the index of the links.
-    pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
+    pub(super) async fn read_tables(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let by_index = session.dialect().force_index.replace("{}", LINK_INDEX);
         let mut rows = 0;
         for (table, column) in [

@@ -2,6 +2,7 @@
 use super::request::MULTIGET_MOST;
 use super::schema::{LINK_INDEX, NODE_TYPE};
 use crate::prepared;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
 use bakeoff_model::sql::{Dialect, SqlSession, Statement};
@@ -129,7 +130,7 @@ fn links_text(size: usize) -> String {
     format!("SELECT {LINK_COLUMNS} FROM linktable WHERE id1 = ? AND link_type = ? AND id2 IN ({ids})")
 }
 
-pub async fn prepare<S: SqlSession>(session: &mut S, spec: &LinkbenchSpec) -> Result<(), OpError> {
+pub async fn prepare(session: &mut AnySql, spec: &LinkbenchSpec) -> Result<(), OpError> {
     let dialect = session.dialect();
     let payload = payload(spec.compat, dialect);
     let asked = Question::ALL.map(|question| {

@@ -7,6 +7,7 @@ use super::statements::Question;
 use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::rng::Random;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
@@ -29,10 +30,10 @@ enum Stored {
 }
 
 impl Linkbench {
-    pub(super) async fn add_link<S: SqlSession + Transactional>(
+    pub(super) async fn add_link(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         generator: &Generator,
     ) -> Result<Found, OpError> {
         generator.fill(&mut Random::new(thread.request.seed), &mut thread.payload);
@@ -41,11 +42,7 @@ impl Linkbench {
         session.end(added).await
     }
 
-    async fn store_link<S: SqlSession>(
-        &self,
-        thread: &mut Thread,
-        session: &mut S,
-    ) -> Result<Found, OpError> {
+    async fn store_link(&self, thread: &mut Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let time = Value::Int(now_ms());
         let (id, id2, link_type) = (id(thread), id2(thread), link_type(thread));
         let payload = Value::Bytes(&thread.payload);
@@ -80,17 +77,17 @@ impl Linkbench {
         Ok(found)
     }
 
-    pub(super) async fn delete_link<S: SqlSession + Transactional>(
+    pub(super) async fn delete_link(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         session.begin(Access::default()).await?;
         let hidden = self.hide_link(thread, session).await;
         session.end(hidden).await
     }
 
-    async fn hide_link<S: SqlSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Found, OpError> {
+    async fn hide_link(&self, thread: &mut Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let mut found = Found::RIGHT;
         if locked(session, thread).await? != Some(true) {
             return Ok(found);
@@ -105,11 +102,7 @@ impl Linkbench {
         Ok(found)
     }
 
-    pub(super) async fn add_node<S: SqlSession>(
-        &self,
-        thread: &mut Thread,
-        session: &mut S,
-    ) -> Result<Found, OpError> {
+    pub(super) async fn add_node(&self, thread: &mut Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let generator = &self.generators.node_add;
         generator.fill(&mut Random::new(thread.request.seed), &mut thread.payload);
         let params = [Value::Int(now_s()), Value::Bytes(&thread.payload)];
@@ -123,10 +116,10 @@ impl Linkbench {
         Ok(found)
     }
 
-    pub(super) async fn update_node<S: SqlSession>(
+    pub(super) async fn update_node(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let generator = &self.generators.node_update;
         generator.fill(&mut Random::new(thread.request.seed), &mut thread.payload);
@@ -141,10 +134,10 @@ impl Linkbench {
         Ok(found)
     }
 
-    pub(super) async fn delete_node<S: SqlSession>(
+    pub(super) async fn delete_node(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let done = session
             .execute(Question::DeleteNode.statement(), &[id(thread)])
@@ -157,7 +150,7 @@ impl Linkbench {
 }
 
 /// Whether the link is visible, which nobody else changes until the transaction ends; `None`: it is not there.
-async fn locked<S: SqlSession>(session: &mut S, thread: &Thread) -> Result<Option<bool>, OpError> {
+async fn locked(session: &mut AnySql, thread: &Thread) -> Result<Option<bool>, OpError> {
     let params = [id(thread), id2(thread), link_type(thread)];
     let row = session
         .query_one(Question::LinkForUpdate.statement(), &params)

@@ -4,6 +4,7 @@ use super::same::same;
 use crate::faults::check_no_rows;
 use crate::script::{check_query, statements};
 use crate::trouble::refuse;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::row::RowBuf;
@@ -28,11 +29,7 @@ pub fn validate(spec: &SqlSpec) -> Result<(), Trouble> {
 }
 
 impl Sql {
-    pub(super) async fn checks<S: SqlSession>(
-        &self,
-        session: &mut S,
-        spec: &CheckSpec,
-    ) -> Result<Vec<Check>, OpError> {
+    pub(super) async fn checks(&self, session: &mut AnySql, spec: &CheckSpec) -> Result<Vec<Check>, OpError> {
         let mut checks = vec![];
         if !spec.after_run {
             for (table, rows) in &self.counts {
@@ -77,7 +74,7 @@ fn is_due(check: &SqlCheck, after_run: bool) -> bool {
     }
 }
 
-async fn check_rows<S: SqlSession>(session: &mut S, table: &str, rows: u64) -> Result<Check, OpError> {
+async fn check_rows(session: &mut AnySql, table: &str, rows: u64) -> Result<Check, OpError> {
     let found = first_row(session, &format!("SELECT COUNT(*) FROM {table}")).await?;
     let count = found.cell(0).and_then(Value::whole_number).unwrap_or(-1);
     Ok(Check {
@@ -89,7 +86,7 @@ async fn check_rows<S: SqlSession>(session: &mut S, table: &str, rows: u64) -> R
     })
 }
 
-async fn carried_out<S: SqlSession>(session: &mut S, check: &SqlCheck) -> Result<Check, OpError> {
+async fn carried_out(session: &mut AnySql, check: &SqlCheck) -> Result<Check, OpError> {
     let done = match (&check.empty, check.equal.as_deref()) {
         (Some(query), _) => check_no_rows(session, &check.name, &plain(query), &[]).await,
         (None, Some([one, other])) => agree(session, &check.name, one, other).await,
@@ -102,7 +99,7 @@ async fn carried_out<S: SqlSession>(session: &mut S, check: &SqlCheck) -> Result
 }
 
 /// The first rows of two queries, value by value; where there is none, nothing agrees.
-async fn agree<S: SqlSession>(session: &mut S, name: &str, one: &str, other: &str) -> Result<Check, OpError> {
+async fn agree(session: &mut AnySql, name: &str, one: &str, other: &str) -> Result<Check, OpError> {
     let (first, second) = (first_row(session, one).await?, first_row(session, other).await?);
     let ok = !first.is_empty()
         && first.len() == second.len()
@@ -133,7 +130,7 @@ fn plain(query: &str) -> String {
     }
 }
 
-async fn first_row<S: SqlSession>(session: &mut S, query: &str) -> Result<RowBuf, OpError> {
+async fn first_row(session: &mut AnySql, query: &str) -> Result<RowBuf, OpError> {
     let (mut found, mut rows) = (RowBuf::default(), 0);
     let mut each = |row: &RowBuf| {
         if rows == 0 {
@@ -165,12 +162,12 @@ mod tests {
     fn queries_agree_where_both_answer_with_the_same_row() {
         let mut session = Fake::new();
         assert!(
-            now(agree(&mut session, "a check", "SELECT a", "SELECT b"))
+            now(agree(session.any(), "a check", "SELECT a", "SELECT b"))
                 .unwrap()
                 .ok
         );
         session.empty = true;
-        let nothing = now(agree(&mut session, "a check", "SELECT a", "SELECT b")).unwrap();
+        let nothing = now(agree(session.any(), "a check", "SELECT a", "SELECT b")).unwrap();
         assert!(!nothing.ok);
         assert_eq!((&*nothing.expected, &*nothing.actual), ("a row each", "no row"));
         assert_eq!(nothing.evidence, ["SELECT a: no row", "SELECT b: no row"]);

@@ -1,6 +1,7 @@
 //! The load phase: rows of all tables, in the plan's order, the same whoever loads them.
 use super::rows::{Successive, Table, bytes};
 use super::{Sql, Thread};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
@@ -42,10 +43,10 @@ impl Sql {
         None
     }
 
-    pub(super) async fn load<S: SqlSession + Transactional>(
+    pub(super) async fn load(
         &self,
         thread: &Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -82,12 +83,7 @@ impl Sql {
     }
 
     /// Rows and user bytes.
-    async fn load_units<S: SqlSession>(
-        &self,
-        session: &mut S,
-        first: u64,
-        count: u64,
-    ) -> Result<(u64, u64), OpError> {
+    async fn load_units(&self, session: &mut AnySql, first: u64, count: u64) -> Result<(u64, u64), OpError> {
         let (share, _) = self.load_share();
         let (mut unit, end) = (share + first, share + first + count);
         let (mut rows, mut written) = (0, 0);

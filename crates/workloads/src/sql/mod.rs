@@ -40,13 +40,14 @@ use crate::stream_hash::StreamHash;
 use crate::tables;
 use crate::trouble::no_such_client;
 use account::{Account, Evidence};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sql::SqlSpec;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use order::Order;
 use rows::Table;
@@ -144,7 +145,8 @@ impl Sql {
     }
 }
 
-impl<S: SpeaksSql + 'static> Workload<S> for Sql {
+impl Workload for Sql {
+    type Session = AnySql;
     type Worker = ();
     type Thread = Thread;
     type Evidence = Evidence;
@@ -177,9 +179,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
         }
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
-        self.scripts.prepare(session.sql()).await?;
-        self.settings.opened(session.sql()).await
+    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
+        self.scripts.prepare(session).await?;
+        self.settings.opened(session).await
     }
 
     #[inline]
@@ -192,12 +194,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     }
 
     #[inline]
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let again = thread.attempts > 0;
         thread.attempts += 1;
@@ -207,14 +209,14 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
                 thread.seed,
                 again,
                 &mut thread.user,
-                session.sql(),
+                session,
                 probe,
             )
             .await
     }
 
     #[inline]
-    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut P) {
+    fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut dyn Probe) {
         thread.account.book(thread.script, ended);
     }
 
@@ -222,27 +224,27 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
         thread.owes
     }
 
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _worker: &(),
         _thread: &mut Thread,
-        session: &mut S,
-        _probe: &mut P,
+        session: &mut AnySql,
+        _probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
-        self.settings.ended(session.sql()).await
+        self.settings.ended(session).await
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
-        tables::make_way(session.sql(), &self.tables_to_drop(), drop_existing).await?;
-        schema::make(session.sql(), &self.schema.make).await
+    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        tables::make_way(session, &self.tables_to_drop(), drop_existing).await?;
+        schema::make(session, &self.schema.make).await
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
-        tables::drop_all(session.sql(), &self.tables_to_drop()).await
+    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
+        tables::drop_all(session, &self.tables_to_drop()).await
     }
 
     fn load_units(&self) -> u64 {
@@ -257,11 +259,11 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        self.load(thread, session.sql(), first, count).await
+        self.load(thread, session, first, count).await
     }
 
     fn after_load_steps(&self) -> u64 {
@@ -270,37 +272,37 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
 
     /// One after the other: a foreign key needs the primary key that another statement makes. Asked again after a
     /// conflict, it goes on where it was.
-    async fn after_load(&self, session: &mut S, _step: u64) -> Result<(), OpError> {
+    async fn after_load(&self, session: &mut AnySql, _step: u64) -> Result<(), OpError> {
         for statement in self.schema.after_load.iter().skip(self.followed.load(Relaxed)) {
-            let done = session.sql().execute_text(&statement.sql).await;
+            let done = session.execute_text(&statement.sql).await;
             done.map_err(|error| error.with_statement(format!("{}: {}", statement.place, statement.sql)))?;
             self.followed.fetch_add(1, Relaxed);
         }
         Ok(())
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let mut rows = 0;
         for table in &self.schema.tables {
             let sql = format!("SELECT * FROM {table}");
-            rows += session.sql().query_text(&sql, &mut |_| {}).await?;
+            rows += session.query_text(&sql, &mut |_| {}).await?;
         }
         Ok(rows)
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
         let mut checks = vec![];
         if spec.after_run && done.iter().flatten().any(|done| !done.settings.is_empty()) {
-            let now = settings::read(session.sql()).await?;
+            let now = settings::read(session).await?;
             let each = |done: &Evidence| settings::fault(&done.settings, &done.settings_changed, &now);
             checks.extend(done.iter().flatten().find_map(each));
         }
-        checks.extend(self.checks(session.sql(), spec).await?);
+        checks.extend(self.checks(session, spec).await?);
         Ok(checks)
     }
 

@@ -2,6 +2,7 @@
 use super::long;
 use crate::script;
 use crate::trouble::refuse;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::sql::{SqlSpec, TextFile};
 use bakeoff_model::sql::SqlSession;
@@ -188,7 +189,7 @@ fn with_suffix<'s>(sql: &'s str, suffix: &str) -> Cow<'s, str> {
 }
 
 /// In their order; the first that fails ends it.
-pub async fn make<S: SqlSession>(session: &mut S, statements: &[Statement]) -> Result<(), Trouble> {
+pub async fn make(session: &mut AnySql, statements: &[Statement]) -> Result<(), Trouble> {
     for statement in statements {
         let sql = with_suffix(&statement.sql, session.dialect().table_suffix);
         let done = session.execute_text(&sql).await;

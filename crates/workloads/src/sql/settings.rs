@@ -1,5 +1,6 @@
 //! Settings that would make work faster than the plan says, read from sessions of the load: when one is opened, when its user
 //! ends, and from another one after the run. A statement, or a function that it calls, may have changed them.
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -24,7 +25,7 @@ pub struct Settings {
     changed: Mutex<Values>,
 }
 
-pub async fn read<S: SqlSession>(session: &mut S) -> Result<Values, OpError> {
+pub async fn read(session: &mut AnySql) -> Result<Values, OpError> {
     let query = session.dialect().settings;
     let mut found = Values::new();
     if query.is_empty() {
@@ -49,7 +50,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Settings {
-    pub async fn opened<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    pub async fn opened(&self, session: &mut AnySql) -> Result<(), OpError> {
         if self.opened.fetch_add(1, Relaxed) < SESSIONS_READ {
             let found = read(session).await?;
             locked(&self.first).entry(server(&found)).or_insert(found);
@@ -57,7 +58,7 @@ impl Settings {
         Ok(())
     }
 
-    pub async fn ended<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    pub async fn ended(&self, session: &mut AnySql) -> Result<(), OpError> {
         let found = read(session).await?;
         let changed = changed(&locked(&self.first), &found);
         locked(&self.changed).extend(changed);

@@ -6,6 +6,7 @@ use super::advance::{Next, advance, bind, failed, told};
 use super::answered::{Seen, answered};
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::pipeline::Part;
 use bakeoff_model::row::RowBuf;
@@ -16,7 +17,7 @@ use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Scripts {
     /// Every session prepares the same statements in the same order, so their numbers are known.
-    pub async fn prepare<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    pub async fn prepare(&self, session: &mut AnySql) -> Result<(), OpError> {
         for script in &self.all {
             for (statement, expected) in script.program.statements.iter().zip(&script.ready.handles) {
                 if !statement.prepared {
@@ -37,14 +38,14 @@ impl Scripts {
 
     /// One attempt at an operation. `again`: not the first.
     #[inline]
-    pub async fn carry_out<S: SqlSession + Transactional, P: Probe>(
+    pub async fn carry_out(
         &self,
         script: usize,
         seed: u64,
         again: bool,
         user: &mut User,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let script = &self.all[script];
         match again {
@@ -72,10 +73,10 @@ impl Scripts {
     }
 }
 
-async fn steps<S: SqlSession + Transactional>(
+async fn steps(
     script: &Compiled,
     user: &mut User,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<(), OpError> {
     loop {
@@ -107,11 +108,11 @@ fn ended(script: &Compiled, user: &mut User, queries: &mut Queries) {
     user.keep(&script.program);
 }
 
-async fn statement<S: SqlSession>(
+async fn statement(
     script: &Compiled,
     place: usize,
     user: &mut User,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<(), OpError> {
     let own = &script.program.statements[place];
@@ -151,10 +152,10 @@ async fn statement<S: SqlSession>(
 }
 
 /// Sends what was gathered, and takes the answers.
-async fn send<S: SqlSession + Transactional>(
+async fn send(
     script: &Compiled,
     user: &mut User,
-    session: &mut S,
+    session: &mut AnySql,
     queries: &mut Queries,
 ) -> Result<(), OpError> {
     let pipeline = std::mem::take(&mut user.rooms.pipeline);

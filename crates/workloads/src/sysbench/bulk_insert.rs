@@ -3,6 +3,7 @@
 use super::Sysbench;
 use super::thread::Thread;
 use crate::numbers::number;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::workload::{Answer, Probe, Queries};
@@ -11,11 +12,11 @@ use bakeoff_model::workload::{Answer, Probe, Queries};
 const ROW_BYTES: u64 = 8;
 
 impl Sysbench {
-    pub(super) async fn add_row<S: SqlSession, P: Probe>(
+    pub(super) async fn add_row(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         let Some(bulk) = &thread.bulk else {
             return Ok(Answer::Right); // cannot be: every user of this script has one
@@ -38,11 +39,11 @@ impl Sysbench {
     }
 
     /// What was definitely not stored stays, and goes with the next attempt.
-    pub(super) async fn send_rows<S: SqlSession, P: Probe>(
+    pub(super) async fn send_rows(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         let Some(bulk) = thread.bulk.as_mut().filter(|bulk| bulk.rows > 0) else {
             return Ok(Answer::Right);
@@ -81,7 +82,7 @@ impl Sysbench {
     }
 
     /// An attempt was given up while the statement was on its way.
-    pub(super) fn abandon_rows<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+    pub(super) fn abandon_rows(&self, thread: &mut Thread, probe: &mut dyn Probe) {
         if let Some(bulk) = thread.bulk.as_mut().filter(|bulk| bulk.sent) {
             probe.revoke(bulk.forget());
         }
@@ -89,7 +90,7 @@ impl Sysbench {
 }
 
 /// 0 where the table is empty. A second run goes on where the first ended.
-async fn last_row<S: SqlSession>(session: &mut S, table: u64) -> Result<u64, OpError> {
+async fn last_row(session: &mut AnySql, table: u64) -> Result<u64, OpError> {
     let last = number(session, &format!("SELECT MAX(id) FROM sbtest{table}")).await?;
     Ok(last.and_then(|last| u64::try_from(last).ok()).unwrap_or(0))
 }

@@ -4,6 +4,7 @@ use super::text::{Texts, is_c, is_pad, unpadded};
 use crate::account::{Evidence, in_words, rows_after};
 use crate::faults::Faults;
 use crate::numbers::number;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -13,9 +14,9 @@ use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 impl Sysbench {
-    pub(super) async fn checks<S: SqlSession>(
+    pub(super) async fn checks(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
@@ -46,11 +47,7 @@ impl Sysbench {
         )
     }
 
-    async fn check_rows<S: SqlSession>(
-        &self,
-        session: &mut S,
-        done: &[Option<Evidence>],
-    ) -> Result<Check, OpError> {
+    async fn check_rows(&self, session: &mut AnySql, done: &[Option<Evidence>]) -> Result<Check, OpError> {
         let (mut total, mut faults) = (0, Faults::default());
         for table in 1..=self.spec.tables {
             let rows = number(session, &format!("SELECT COUNT(*) FROM sbtest{table}"))
@@ -88,7 +85,7 @@ impl Sysbench {
 
     /// Where ids are made up by the client, all are possible; where the system makes them, or bulk_insert counts, they
     /// begin at 1; otherwise they are those of the load.
-    async fn check_ids<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
+    async fn check_ids(&self, session: &mut AnySql) -> Result<Check, OpError> {
         let (first, last) = match self.spec.script {
             SysbenchScript::OltpInsert if !self.spec.auto_inc => (i64::from(i32::MIN), i64::from(i32::MAX)),
             SysbenchScript::OltpInsert | SysbenchScript::BulkInsert => (1, i64::from(i32::MAX)),
@@ -114,7 +111,7 @@ impl Sysbench {
     }
 
     /// Every loaded row has the k it was given, by the sum.
-    async fn check_sums<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
+    async fn check_sums(&self, session: &mut AnySql) -> Result<Check, OpError> {
         let mut faults = Faults::default();
         for table in 1..=self.spec.tables {
             let expected: u64 = (1..=self.loaded_rows()).map(|id| self.row_k(table, id)).sum();
@@ -132,7 +129,7 @@ impl Sysbench {
         })
     }
 
-    async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+    async fn check_sample(&self, session: &mut AnySql, spec: &CheckSpec) -> Result<Check, OpError> {
         let size = self.loaded_rows();
         let total = size * u64::from(self.spec.tables);
         let sample = spec.sample.min(total);

@@ -7,6 +7,7 @@ use super::steps::{Step, Steps};
 use super::thread::{Buffers, Thread, Written};
 use super::values::Values;
 use crate::rng::Random;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::Part;
 use bakeoff_model::row::RowBuf;
@@ -17,11 +18,11 @@ use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Sysbench {
     #[inline]
-    pub(super) async fn event<S: SqlSession + Transactional, P: Probe>(
+    pub(super) async fn event(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         let mut steps = Steps::new(thread.attempt_seed());
         let mut queries = Queries::default();
@@ -37,11 +38,11 @@ impl Sysbench {
         found.map(Answer::from)
     }
 
-    async fn transaction<S: SqlSession + Transactional>(
+    async fn transaction(
         &self,
         steps: &mut Steps,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let access = Access {
@@ -59,11 +60,11 @@ impl Sysbench {
 
     /// The whole transaction, because none of its statements depends on an answer. As in `transaction`, a wrong answer
     /// does not keep it from its commit, and an error undoes it.
-    async fn pipelined<S: SqlSession + Transactional>(
+    async fn pipelined(
         &self,
         steps: &mut Steps,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Thread { buffers, written, .. } = thread;
@@ -111,11 +112,11 @@ impl Sysbench {
 
     /// To the end, even where an answer is wrong; the first wrong one counts.
     #[inline]
-    async fn statements<S: SqlSession>(
+    async fn statements(
         &self,
         steps: &mut Steps,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let mut first = Found::Right;
@@ -132,12 +133,7 @@ impl Sysbench {
     }
 
     #[inline]
-    async fn read<S: SqlSession>(
-        &self,
-        step: &Step,
-        thread: &mut Thread,
-        session: &mut S,
-    ) -> Result<Found, OpError> {
+    async fn read(&self, step: &Step, thread: &mut Thread, session: &mut AnySql) -> Result<Found, OpError> {
         let mut right = true;
         let Buffers { text, texts, .. } = &mut thread.buffers;
         let rows = self
@@ -154,11 +150,11 @@ impl Sysbench {
     }
 
     /// select_random_points and select_random_ranges: many values of k, all from this user's part of the table.
-    async fn random_select<S: SqlSession>(
+    async fn random_select(
         &self,
         step: &Step,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
     ) -> Result<Found, OpError> {
         let (first, last) = self.part_of(thread.number);
         let Buffers { text, params, .. } = &mut thread.buffers;
@@ -192,11 +188,11 @@ impl Sysbench {
         })
     }
 
-    async fn write<S: SqlSession>(
+    async fn write(
         &self,
         step: &Step,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Thread { buffers, written, .. } = thread;

@@ -2,10 +2,11 @@
 //! is told to.
 use super::text::Texts;
 use crate::rng::Random;
+use bakeoff_model::any::Known;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Probe, Queries};
@@ -40,11 +41,11 @@ pub struct Fake {
 }
 
 impl Fake {
-    pub fn new() -> Self {
-        Self {
+    pub fn new() -> Known<Self> {
+        Known::new(Self {
             table_size: u64::MAX,
             ..Self::default()
-        }
+        })
     }
 
     fn ask(&mut self, sql: String) -> Result<&str, OpError> {
@@ -70,7 +71,7 @@ impl Fake {
         sql
     }
 
-    fn answer(&mut self, sql: String, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    fn answer(&mut self, sql: String, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let sql = self.ask(sql)?.to_owned();
         if self.empty {
             return Ok(0);
@@ -128,7 +129,7 @@ impl SqlSession for Fake {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let sql = self.filled(statement, params);
         self.answer(sql, each)
@@ -139,14 +140,14 @@ impl SqlSession for Fake {
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.write(sql.into())
     }
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.answer(sql.into(), each)
     }
     async fn bulk_insert(
         &mut self,
         table: &str,
         columns: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         use Value::{Int, Text};
         assert_eq!(columns, ["id", "k", "c", "pad"]);
@@ -166,7 +167,7 @@ impl SqlSession for Fake {
     async fn run_pipeline(
         &mut self,
         pipeline: &Pipeline,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         for place in 0..pipeline.len() {
             let (rows, done) = match pipeline.asked(place).unwrap() {
@@ -197,13 +198,6 @@ impl Transactional for Fake {
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.ask("ROLLBACK".into()).map(drop)
-    }
-}
-
-impl SpeaksSql for Fake {
-    type Sql = Self;
-    fn sql(&mut self) -> &mut Self {
-        self
     }
 }
 

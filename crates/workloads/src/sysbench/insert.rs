@@ -5,17 +5,18 @@ use super::steps::Steps;
 use super::thread::{Buffers, Thread, Written};
 use super::values::ROW_BYTES;
 use crate::rng::{Random, mix};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Sysbench {
-    pub(super) async fn insert<S: SqlSession, P: Probe>(
+    pub(super) async fn insert(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         if thread.attempts == 0 {
             thread.account.inserts_begun.add(1);

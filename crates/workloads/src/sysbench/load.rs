@@ -8,6 +8,7 @@ use super::text::Texts;
 use super::thread::Thread;
 use super::values::ROW_BYTES;
 use crate::rng::{Random, mix};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::sysbench::SysbenchScript;
@@ -63,10 +64,10 @@ impl Sysbench {
         }
     }
 
-    pub(super) async fn load<S: SqlSession + Transactional>(
+    pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -86,10 +87,10 @@ impl Sysbench {
         stored
     }
 
-    async fn load_units<S: SqlSession>(
+    async fn load_units(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {

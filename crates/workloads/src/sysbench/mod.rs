@@ -34,12 +34,12 @@ use crate::account::{Accounts, Evidence};
 use crate::keys::Permutation;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use bulk::Bulk;
 use statements::Statements;
@@ -114,7 +114,8 @@ impl Sysbench {
     }
 }
 
-impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
+impl Workload for Sysbench {
+    type Session = AnySql;
     type Worker = ();
     type Thread = Thread;
     type Evidence = Evidence;
@@ -149,8 +150,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         }
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
-        self.statements.prepare(session.sql()).await
+    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
+        self.statements.prepare(session).await
     }
 
     #[inline]
@@ -165,22 +166,22 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
     }
 
     #[inline]
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         match self.spec.script {
-            SysbenchScript::BulkInsert => self.add_row(thread, session.sql(), probe).await,
-            SysbenchScript::OltpInsert => self.insert(thread, session.sql(), probe).await,
-            _ => self.event(thread, session.sql(), probe).await,
+            SysbenchScript::BulkInsert => self.add_row(thread, session, probe).await,
+            SysbenchScript::OltpInsert => self.insert(thread, session, probe).await,
+            _ => self.event(thread, session, probe).await,
         }
     }
 
     #[inline]
-    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut P) {
+    fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         if ended.session_lost {
             self.abandon_rows(thread, probe);
         }
@@ -198,17 +199,17 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         thread.bulk.as_ref().is_some_and(|bulk| bulk.has_rows())
     }
 
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
-        self.send_rows(thread, session.sql(), probe).await.map(drop)
+        self.send_rows(thread, session, probe).await.map(drop)
     }
 
-    fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+    fn abandon(&self, thread: &mut Thread, probe: &mut dyn Probe) {
         let rows = thread.bulk.as_mut().map_or(0, |bulk| bulk.forget());
         probe.revoke(rows);
     }
@@ -217,12 +218,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
-        self.create_tables(session.sql(), drop_existing).await
+    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session, drop_existing).await
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
-        self.drop_tables(session.sql()).await
+    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
+        self.drop_tables(session).await
     }
 
     fn load_units(&self) -> u64 {
@@ -237,11 +238,11 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        self.load(thread, session.sql(), first, count).await
+        self.load(thread, session, first, count).await
     }
 
     fn after_load_steps(&self) -> u64 {
@@ -252,21 +253,21 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         }
     }
 
-    async fn after_load(&self, session: &mut S, step: u64) -> Result<(), OpError> {
-        self.create_index(session.sql(), 1 + step as u32).await
+    async fn after_load(&self, session: &mut AnySql, step: u64) -> Result<(), OpError> {
+        self.create_index(session, 1 + step as u32).await
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
-        self.read_tables(session.sql()).await
+    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
+        self.read_tables(session).await
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), done, spec).await
+        self.checks(session, done, spec).await
     }
 
     fn evidence(&self) -> Evidence {

@@ -4,6 +4,7 @@
 //! and the same in all of them: table by table, and of each table the kinds in the script's order.
 use super::script::{Kind, Script};
 use super::text::{C_BYTES, PAD_BYTES};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
@@ -54,7 +55,7 @@ impl Statements {
     }
 
     /// Prepares what the script needs; a session of its own numbers.
-    pub async fn prepare<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    pub async fn prepare(&self, session: &mut AnySql) -> Result<(), OpError> {
         for table in 1..=self.tables {
             for kind in &self.prepared {
                 let sql = self.forms[*kind as usize].prepared(table, session.dialect());
@@ -94,13 +95,13 @@ impl Statements {
 
     /// Rows that came; `text` is where a statement is written.
     #[inline]
-    pub async fn query<S: SqlSession>(
+    pub async fn query(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         text: &mut String,
         (kind, table): (Kind, u32),
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         if self.prepared.is_empty() {
             session
@@ -112,9 +113,9 @@ impl Statements {
     }
 
     #[inline]
-    pub async fn execute<S: SqlSession>(
+    pub async fn execute(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         text: &mut String,
         (kind, table): (Kind, u32),
         params: &[Value<'_>],

@@ -2,6 +2,7 @@
 use super::Sysbench;
 use crate::numbers::number;
 use crate::{tables, trouble};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
 use bakeoff_model::sql::{Dialect, SqlSession};
@@ -51,18 +52,14 @@ impl Sysbench {
         }
     }
 
-    pub(super) async fn create_index<S: SqlSession>(
-        &self,
-        session: &mut S,
-        table: u32,
-    ) -> Result<(), OpError> {
+    pub(super) async fn create_index(&self, session: &mut AnySql, table: u32) -> Result<(), OpError> {
         let sql = format!("CREATE INDEX k_{table} ON sbtest{table}(k)");
         session.execute_text(&sql).await.map(drop)
     }
 
-    pub(super) async fn create_tables<S: SqlSession>(
+    pub(super) async fn create_tables(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
         tables::make_way(session, &self.table_names(), drop_existing).await?;
@@ -86,12 +83,12 @@ impl Sysbench {
         (1..=self.spec.tables).map(table_name).collect()
     }
 
-    pub(super) async fn drop_tables<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
+    pub(super) async fn drop_tables(&self, session: &mut AnySql) -> Result<(), Trouble> {
         tables::drop_all(session, &self.table_names()).await
     }
 
     /// Every row through the primary key, then the index on k, as the original's `prewarm` does. Returns rows.
-    pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
+    pub(super) async fn read_tables(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let columns = match self.spec.script {
             SysbenchScript::BulkInsert => "k",
             _ => "LENGTH(c) + LENGTH(pad)",

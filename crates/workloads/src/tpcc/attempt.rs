@@ -1,5 +1,6 @@
 //! One attempt at a transaction: what has been asked, and what was wrong with an answer.
 use super::statements::Kind;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Done, SqlSession, Statement};
@@ -15,15 +16,15 @@ pub enum End {
     Rollback,
 }
 
-pub struct Attempt<'a, S> {
-    pub session: &'a mut S,
+pub struct Attempt<'a> {
+    pub session: &'a mut AnySql,
     pub queries: Queries,
     /// The first wrong answer.
     wrong: Option<&'static str>,
 }
 
-impl<'a, S: SqlSession> Attempt<'a, S> {
-    pub fn new(session: &'a mut S) -> Self {
+impl<'a> Attempt<'a> {
+    pub fn new(session: &'a mut AnySql) -> Self {
         Self {
             session,
             queries: Queries::default(),
@@ -47,7 +48,7 @@ impl<'a, S: SqlSession> Attempt<'a, S> {
         &mut self,
         kind: Kind,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let rows = self.session.query(kind.statement(), params, each).await?;
         self.queries.read += 1;

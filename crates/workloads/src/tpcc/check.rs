@@ -8,6 +8,7 @@ use super::sizes::DISTRICTS;
 use crate::account::{Told, after, in_words};
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -30,9 +31,9 @@ const STOCK_SENT_COLUMNS: [&str; 7] = [
 ];
 
 impl Tpcc {
-    pub(super) async fn checks<S: SqlSession>(
+    pub(super) async fn checks(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         after_run: bool,
     ) -> Result<Vec<Check>, OpError> {
@@ -58,7 +59,7 @@ impl Tpcc {
     }
 
     /// Another tool's table may lack one, which the server then names.
-    async fn ask_for_columns<S: SqlSession>(&self, session: &mut S) -> Result<(), OpError> {
+    async fn ask_for_columns(&self, session: &mut AnySql) -> Result<(), OpError> {
         for table in Table::ALL {
             let columns: Vec<&str> = table.columns().iter().map(|(column, _)| *column).collect();
             let sql = format!("SELECT {} FROM {} WHERE 1 = 0", columns.join(", "), table.name());
@@ -68,9 +69,9 @@ impl Tpcc {
         Ok(())
     }
 
-    async fn check_none<S: SqlSession>(
+    async fn check_none(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         name: &str,
         sql: &str,
         columns: &[&str],
@@ -103,11 +104,7 @@ impl Tpcc {
         )
     }
 
-    async fn check_rows<S: SqlSession>(
-        &self,
-        session: &mut S,
-        done: &[Option<Evidence>],
-    ) -> Result<Check, OpError> {
+    async fn check_rows(&self, session: &mut AnySql, done: &[Option<Evidence>]) -> Result<Check, OpError> {
         let (mut faults, mut expected, mut actual) = (Faults::default(), Vec::new(), Vec::new());
         for table in Table::ALL {
             let sql = format!("SELECT COUNT(*) FROM {}", table.name());
@@ -186,9 +183,9 @@ impl Tpcc {
 
     /// The eleventh condition: of each district's orders so many are no longer new. What runs delivered is known of all
     /// districts together.
-    async fn check_delivered<S: SqlSession>(
+    async fn check_delivered(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
     ) -> Result<Check, OpError> {
         let delivered = done.iter().map(|run| run.as_ref().map(|run| run.deliveries));
@@ -217,7 +214,7 @@ impl Tpcc {
         })
     }
 
-    async fn check_references<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
+    async fn check_references(&self, session: &mut AnySql) -> Result<Check, OpError> {
         let mut faults = Faults::default();
         for table in Table::ALL {
             for (columns, parent) in table.references() {

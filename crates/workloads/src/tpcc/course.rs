@@ -8,8 +8,8 @@ use super::stock_level::stock_level;
 use super::thread::{Attempted, Drawn, Thread};
 use super::transaction::Transaction;
 use crate::rng::Random;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::workload::{Answer, Queries};
 
@@ -38,10 +38,10 @@ impl Tpcc {
     }
 
     /// One attempt at the transaction drawn last.
-    pub(super) async fn attempt<S: SqlSession + Transactional>(
+    pub(super) async fn attempt(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         queries: &mut Queries,
     ) -> Result<Answer<'static>, OpError> {
         if !thread.attempted.begun {

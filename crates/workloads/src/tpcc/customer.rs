@@ -4,15 +4,14 @@ use super::input::{Customer, District};
 use super::statements::Kind;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 /// Of those with a name, by first name, the one in the middle. `None`: nobody has it.
-pub async fn customer_id<S: SqlSession>(
+pub async fn customer_id(
     customer: &Customer,
     home: District,
     namesakes: &mut Vec<i64>,
-    attempt: &mut Attempt<'_, S>,
+    attempt: &mut Attempt<'_>,
 ) -> Result<Option<Value<'static>>, OpError> {
     let name = match customer {
         Customer::Id(id) => return Ok(Some(Value::Int(*id))),

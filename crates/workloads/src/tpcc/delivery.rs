@@ -16,12 +16,12 @@ const KEYS: usize = 3 * DISTRICTS as usize;
 
 impl Tpcc {
     /// `delivered`: room for each district. Orders that were delivered; districts that had none are skipped.
-    pub(super) async fn delivery<S: SqlSession>(
+    pub(super) async fn delivery(
         &self,
         warehouse: i64,
         carrier: i64,
         delivered: &mut [Delivered],
-        attempt: &mut Attempt<'_, S>,
+        attempt: &mut Attempt<'_>,
     ) -> Result<(End, u64), OpError> {
         let w = Value::Int(warehouse);
         let mut found = 0;
@@ -105,7 +105,7 @@ impl Tpcc {
     }
 
     /// Where new orders are read without a lock, that happens; the transaction may be tried again.
-    fn taken_by_another<S: SqlSession>(&self, attempt: &mut Attempt<'_, S>) -> Result<(End, u64), OpError> {
+    fn taken_by_another(&self, attempt: &mut Attempt<'_>) -> Result<(End, u64), OpError> {
         let words = "another delivery has taken the same order";
         if self.rules.locks_new_orders {
             attempt.expect(false, words);

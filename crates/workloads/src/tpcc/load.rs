@@ -2,6 +2,7 @@
 use super::Tpcc;
 use super::schema::Table;
 use super::thread::Thread;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
@@ -75,10 +76,10 @@ impl Tpcc {
         })
     }
 
-    pub(super) async fn load<S: SqlSession + Transactional>(
+    pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -91,12 +92,7 @@ impl Tpcc {
         Ok(stored)
     }
 
-    async fn load_stretches<S: SqlSession>(
-        &self,
-        session: &mut S,
-        first: u64,
-        count: u64,
-    ) -> Result<u64, OpError> {
+    async fn load_stretches(&self, session: &mut AnySql, first: u64, count: u64) -> Result<u64, OpError> {
         let mut stored = 0;
         for stretch in self.stretches(first, count) {
             let columns = stretch.table.columns();

@@ -46,13 +46,13 @@ use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
 use crate::trouble::{no_such_client, refuse};
 use account::Account;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
 use buffers::Buffers;
 use deck::{Choice, Deck};
@@ -152,7 +152,8 @@ impl Tpcc {
     }
 }
 
-impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
+impl Workload for Tpcc {
+    type Session = AnySql;
     type Worker = ();
     type Thread = Thread;
     type Evidence = Evidence;
@@ -177,10 +178,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         self.user(id)
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
         match self.users {
-            Some(_) => statements::prepare(&self.rules, &self.names, session.sql()).await,
-            None => self.leave_references_unchecked(session.sql()).await,
+            Some(_) => statements::prepare(&self.rules, &self.names, session).await,
+            None => self.leave_references_unchecked(session).await,
         }
     }
 
@@ -194,32 +195,32 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         thread.pause_ns
     }
 
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnySql,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let mut queries = Queries::default();
-        let answer = self.attempt(thread, session.sql(), &mut queries).await;
+        let answer = self.attempt(thread, session, &mut queries).await;
         probe.queries(queries);
         answer
     }
 
     #[inline]
-    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut P) {
+    fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         for _ in 0..booking::end(thread, ended) {
             probe.part(DISTRICT_SKIPPED, Outcome::Ok, probe.now_ns());
         }
     }
 
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _worker: &(),
         _thread: &mut Thread,
-        _session: &mut S,
-        _probe: &mut P,
+        _session: &mut AnySql,
+        _probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
         Ok(())
     }
@@ -228,12 +229,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
-        self.create_tables(session.sql(), drop_existing).await
+    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session, drop_existing).await
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
-        self.drop_tables(session.sql()).await
+    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
+        self.drop_tables(session).await
     }
 
     fn load_units(&self) -> u64 {
@@ -248,32 +249,32 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         &self,
         _worker: &(),
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnySql,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        self.load(thread, session.sql(), first, count).await
+        self.load(thread, session, first, count).await
     }
 
     fn after_load_steps(&self) -> u64 {
         self.steps()
     }
 
-    async fn after_load(&self, session: &mut S, step: u64) -> Result<(), OpError> {
-        self.take_step(session.sql(), step).await
+    async fn after_load(&self, session: &mut AnySql, step: u64) -> Result<(), OpError> {
+        self.take_step(session, step).await
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
-        self.read_tables(session.sql()).await
+    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
+        self.read_tables(session).await
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), done, spec.after_run).await
+        self.checks(session, done, spec.after_run).await
     }
 
     fn evidence(&self) -> Evidence {

@@ -28,11 +28,11 @@ struct Rates {
 }
 
 impl Tpcc {
-    pub(super) async fn new_order<S: SqlSession>(
+    pub(super) async fn new_order(
         &self,
         order: &NewOrder,
         buffers: &mut Buffers,
-        attempt: &mut Attempt<'_, S>,
+        attempt: &mut Attempt<'_>,
     ) -> Result<End, OpError> {
         let District { warehouse, district } = order.place;
         let [w, d, c] = [warehouse, district, order.customer].map(Value::Int);
@@ -102,11 +102,11 @@ impl Tpcc {
     }
 
     /// Line by line in the order in which stock is locked; an item ordered twice is taken from twice.
-    async fn write_stock<S: SqlSession>(
+    async fn write_stock(
         &self,
         order: &NewOrder,
         found: &mut [LineFound],
-        attempt: &mut Attempt<'_, S>,
+        attempt: &mut Attempt<'_>,
     ) -> Result<(), OpError> {
         let mut last: Option<(Line, i64)> = None;
         for &place in order.by_stock() {
@@ -170,8 +170,8 @@ impl Rates {
 }
 
 /// Takes the district's next number.
-async fn take_order_id<S: SqlSession>(
-    attempt: &mut Attempt<'_, S>,
+async fn take_order_id(
+    attempt: &mut Attempt<'_>,
     warehouse: Value<'static>,
     district: Value<'static>,
 ) -> Result<Option<Value<'static>>, OpError> {
@@ -193,10 +193,10 @@ async fn take_order_id<S: SqlSession>(
     Ok(id.map(Value::Int))
 }
 
-async fn read_items<S: SqlSession>(
+async fn read_items(
     order: &NewOrder,
     found: &mut [LineFound],
-    attempt: &mut Attempt<'_, S>,
+    attempt: &mut Attempt<'_>,
 ) -> Result<(), OpError> {
     let items = padded(order.lines().iter().map(|line| line.item));
     let mut each = |row: &RowBuf| {
@@ -210,10 +210,10 @@ async fn read_items<S: SqlSession>(
 }
 
 /// Warehouse by warehouse, and of each all at once.
-async fn read_stock<S: SqlSession>(
+async fn read_stock(
     order: &NewOrder,
     found: &mut [LineFound],
-    attempt: &mut Attempt<'_, S>,
+    attempt: &mut Attempt<'_>,
 ) -> Result<(), OpError> {
     let line = |place: &u8| order.lines()[usize::from(*place)];
     for of_one in order.by_stock().chunk_by(|a, b| line(a).supply == line(b).supply) {

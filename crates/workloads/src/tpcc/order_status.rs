@@ -4,14 +4,13 @@ use super::customer::customer_id;
 use super::input::{Customer, District};
 use super::statements::Kind;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
-pub async fn order_status<S: SqlSession>(
+pub async fn order_status(
     home: District,
     customer: &Customer,
     namesakes: &mut Vec<i64>,
-    attempt: &mut Attempt<'_, S>,
+    attempt: &mut Attempt<'_>,
 ) -> Result<End, OpError> {
     let [w, d] = [home.warehouse, home.district].map(Value::Int);
     let Some(c) = customer_id(customer, home, namesakes, attempt).await? else {

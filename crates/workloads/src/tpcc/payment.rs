@@ -8,7 +8,6 @@ use super::statements::Kind;
 use crate::money::money;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 const BAD_CREDIT: &[u8] = b"BC";
@@ -16,11 +15,11 @@ const BAD_CREDIT: &[u8] = b"BC";
 const GAP: &[u8] = b"    ";
 
 impl Tpcc {
-    pub(super) async fn payment<S: SqlSession>(
+    pub(super) async fn payment(
         &self,
         payment: &Payment,
         buffers: &mut Buffers,
-        attempt: &mut Attempt<'_, S>,
+        attempt: &mut Attempt<'_>,
     ) -> Result<End, OpError> {
         let Buffers {
             namesakes,

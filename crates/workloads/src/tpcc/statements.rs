@@ -6,6 +6,7 @@ use super::rules::Rules;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
 use super::table_names::TableNames;
 use crate::prepared;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 
@@ -55,11 +56,7 @@ pub fn insert_lines(lines: usize) -> Statement {
 }
 
 /// Prepares them all.
-pub async fn prepare<S: SqlSession>(
-    rules: &Rules,
-    names: &TableNames,
-    session: &mut S,
-) -> Result<(), OpError> {
+pub async fn prepare(rules: &Rules, names: &TableNames, session: &mut AnySql) -> Result<(), OpError> {
     let dialect = session.dialect();
     let lock = dialect.for_update;
     let texts = texts(rules, dialect).into_iter().map(|(_, text)| {

@@ -3,16 +3,11 @@ use super::attempt::{Attempt, End};
 use super::input::District;
 use super::statements::Kind;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
 const ORDERS: i64 = 20;
 
-pub async fn stock_level<S: SqlSession>(
-    place: District,
-    threshold: i64,
-    attempt: &mut Attempt<'_, S>,
-) -> Result<End, OpError> {
+pub async fn stock_level(place: District, threshold: i64, attempt: &mut Attempt<'_>) -> Result<End, OpError> {
     let [w, d] = [place.warehouse, place.district].map(Value::Int);
     let district = attempt
         .read_row(Kind::NextOrderId, &[w, d], "district missing")

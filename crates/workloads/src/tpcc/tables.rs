@@ -4,6 +4,7 @@ use super::Tpcc;
 use super::schema::Table;
 use crate::numbers::number;
 use crate::{tables, trouble};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::tpcc::TpccVariant;
 use bakeoff_model::sql::{Dialect, SqlSession};
@@ -35,9 +36,9 @@ const INDEXES_OF_TPCC_MYSQL: [Index; 2] = [
 ];
 
 impl Tpcc {
-    pub(super) async fn create_tables<S: SqlSession>(
+    pub(super) async fn create_tables(
         &self,
-        session: &mut S,
+        session: &mut AnySql,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
         tables::make_way(session, &self.names_to_drop(), drop_existing).await?;
@@ -50,7 +51,7 @@ impl Tpcc {
         Ok(())
     }
 
-    pub(super) async fn drop_tables<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
+    pub(super) async fn drop_tables(&self, session: &mut AnySql) -> Result<(), Trouble> {
         tables::drop_all(session, &self.names_to_drop()).await
     }
 
@@ -99,7 +100,7 @@ impl Tpcc {
         }
     }
 
-    pub(super) async fn take_step<S: SqlSession>(&self, session: &mut S, step: u64) -> Result<(), OpError> {
+    pub(super) async fn take_step(&self, session: &mut AnySql, step: u64) -> Result<(), OpError> {
         let indexes = self.indexes().map(|(name, table, columns)| {
             format!("CREATE INDEX {name} ON {} ({})", table.name(), columns.join(", "))
         });
@@ -119,10 +120,7 @@ impl Tpcc {
     }
 
     /// Before a load, whose rows come in any order: a row may be there before the one that it refers to.
-    pub(super) async fn leave_references_unchecked<S: SqlSession>(
-        &self,
-        session: &mut S,
-    ) -> Result<(), OpError> {
+    pub(super) async fn leave_references_unchecked(&self, session: &mut AnySql) -> Result<(), OpError> {
         match session.dialect().foreign_keys_off {
             "" => Ok(()),
             off => session.execute_text(off).await.map(drop),
@@ -130,7 +128,7 @@ impl Tpcc {
     }
 
     /// Every row, with a column that no index has; then the two indexes. Returns rows.
-    pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
+    pub(super) async fn read_tables(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let mut rows = 0;
         for table in Table::ALL {
             let (last, _) = table.columns()[table.columns().len() - 1];

@@ -13,6 +13,7 @@ use super::drawn::Drawn;
 use super::integrity::{RowRule, key_of};
 use super::thread::Thread;
 use super::{INSERT, READ, READ_MODIFY_WRITE_READ, READ_MODIFY_WRITE_UPDATE, SCAN, TABLE, UPDATE, Ycsb};
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession};
 use bakeoff_model::row::RowBuf;
@@ -24,11 +25,11 @@ const INLINE_FIELDS: usize = 16;
 
 impl Ycsb {
     #[inline]
-    pub(super) async fn attempt<S: RecordSession, P: Probe>(
+    pub(super) async fn attempt(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         match thread.drawn.kind {
             UPDATE => self.update(thread, session).await,
@@ -67,10 +68,10 @@ impl Ycsb {
         }
     }
 
-    async fn update<S: RecordSession>(
+    async fn update(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnyRecords,
     ) -> Result<Answer<'static>, OpError> {
         let mut start = 0;
         let values: SmallVec<[FieldValue<'_>; INLINE_FIELDS]> = self
@@ -89,10 +90,10 @@ impl Ycsb {
         })
     }
 
-    async fn insert<S: RecordSession>(
+    async fn insert(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnyRecords,
     ) -> Result<Answer<'static>, OpError> {
         if !thread.drawn.begun {
             thread.drawn.begun = true;
@@ -109,11 +110,7 @@ impl Ycsb {
         })
     }
 
-    async fn scan<S: RecordSession>(
-        &self,
-        thread: &mut Thread,
-        session: &mut S,
-    ) -> Result<Answer<'static>, OpError> {
+    async fn scan(&self, thread: &mut Thread, session: &mut AnyRecords) -> Result<Answer<'static>, OpError> {
         let (rule, limit) = (self.rule(&thread.drawn), thread.drawn.limit);
         let (start, scratch) = (thread.drawn.key(), &mut thread.scratch);
         let mut found = Answer::Right;
@@ -144,13 +141,13 @@ impl Ycsb {
     }
 
     /// The rest of a READ-MODIFY-WRITE whose read began at `start_ns` and ended just now.
-    async fn modify_and_write<S: RecordSession, P: Probe>(
+    async fn modify_and_write(
         &self,
         read: Result<Answer<'static>, OpError>,
         start_ns: u64,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         let middle_ns = probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns);
         let read = read?;

@@ -3,6 +3,7 @@ use super::integrity::RowRule;
 use super::ledger::{Did, acknowledged};
 use super::{TABLE, Ycsb};
 use crate::account::{in_words, rows_after};
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Fields, RecordSession};
@@ -17,9 +18,9 @@ const MOST_EVIDENCE: usize = 10;
 const MOST_OPEN: usize = 1000;
 
 impl Ycsb {
-    pub(super) async fn check_rows<S: RecordSession>(
+    pub(super) async fn check_rows(
         &self,
-        session: &mut S,
+        session: &mut AnyRecords,
         done: &[Option<Did>],
     ) -> Result<Check, OpError> {
         let count = session.count(TABLE).await?;
@@ -38,9 +39,9 @@ impl Ycsb {
     }
 
     /// Rows whose insert was acknowledged, read by their keys: all, or so many of them. `None` where no run kept keys.
-    pub(super) async fn check_acknowledged<S: RecordSession>(
+    pub(super) async fn check_acknowledged(
         &self,
-        session: &mut S,
+        session: &mut AnyRecords,
         done: &[Option<Did>],
         most: u64,
     ) -> Result<Option<Check>, OpError> {
@@ -104,9 +105,9 @@ impl Ycsb {
         }))
     }
 
-    pub(super) async fn check_sample<S: RecordSession>(
+    pub(super) async fn check_sample(
         &self,
-        session: &mut S,
+        session: &mut AnyRecords,
         spec: &CheckSpec,
     ) -> Result<Check, OpError> {
         let total = self.space.base();

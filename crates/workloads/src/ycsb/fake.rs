@@ -1,4 +1,5 @@
 //! A record database in memory for tests: it does as it is told, and can be told to misbehave.
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use bakeoff_model::row::RowBuf;
@@ -41,18 +42,18 @@ pub struct State {
 }
 
 impl FakeStore {
-    pub fn session(&self) -> FakeSession {
-        FakeSession {
+    pub fn session(&self) -> AnyRecords {
+        AnyRecords::new(FakeSession {
             store: self.clone(),
             row: RowBuf::default(),
-        }
+        })
     }
     pub fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         change(&mut self.0.borrow_mut())
     }
 }
 
-pub struct FakeSession {
+struct FakeSession {
     store: FakeStore,
     row: RowBuf,
 }
@@ -152,7 +153,7 @@ impl RecordSession for FakeSession {
         start: &[u8],
         limit: Option<u32>,
         fields: Fields,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let state = self.store.0.borrow();
         let most = limit.map_or(usize::MAX, |limit| (limit + state.extra_scan_rows) as usize);

@@ -6,16 +6,17 @@
 use super::thread::Thread;
 use super::{COMMIT, Ycsb};
 use crate::account::Account;
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::workload::{Answer, Ended, Probe};
 
 impl Ycsb {
     /// Before an operation of a group.
-    pub(super) async fn open_group<S: Transactional>(
+    pub(super) async fn open_group(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnyRecords,
     ) -> Result<(), OpError> {
         if !thread.transaction.open {
             session.begin(Access::default()).await?;
@@ -25,12 +26,12 @@ impl Ycsb {
     }
 
     /// After an operation of a group: rolls it back if the operation failed, commits it if that was the last one.
-    pub(super) async fn close_group<S: Transactional, P: Probe>(
+    pub(super) async fn close_group(
         &self,
         answer: Result<Answer<'static>, OpError>,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
         let answer = match answer {
             Ok(answer) => answer,
@@ -47,11 +48,11 @@ impl Ycsb {
         Ok(answer)
     }
 
-    pub(super) async fn commit<S: Transactional, P: Probe>(
+    pub(super) async fn commit(
         &self,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
         thread.transaction.committing = true;
         let start_ns = probe.now_ns();
@@ -87,7 +88,7 @@ impl Ycsb {
     }
 
     /// The transaction has not committed, or perhaps: nothing in it may be counted.
-    pub(super) fn roll_back<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+    pub(super) fn roll_back(&self, thread: &mut Thread, probe: &mut dyn Probe) {
         let (transaction, account) = (&mut thread.transaction, &thread.account);
         if transaction.ok > 0 {
             probe.revoke(transaction.ok);
@@ -104,13 +105,13 @@ impl Ycsb {
 
     /// Books the end of the operation drawn last: at once, or when its transaction ends.
     #[inline(always)] // a read outside of transactions leaves nothing to book
-    pub(super) fn book<P: Probe>(&self, thread: &mut Thread, ended: Ended, probe: &mut P) {
+    pub(super) fn book(&self, thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         if thread.transaction.open || thread.drawn.kind != super::READ {
             self.book_any(thread, ended, probe);
         }
     }
 
-    fn book_any<P: Probe>(&self, thread: &mut Thread, ended: Ended, probe: &mut P) {
+    fn book_any(&self, thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         let Ended {
             outcome,
             session_lost,

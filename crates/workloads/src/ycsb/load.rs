@@ -1,6 +1,7 @@
 //! The load phase: this client's slice of the records, in batches.
 use super::thread::Thread;
 use super::{TABLE, Ycsb};
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::{Record, RecordSession};
 use bakeoff_model::time;
@@ -49,10 +50,10 @@ impl Ycsb {
         (first, share(self.client.index + 1) - first)
     }
 
-    pub(super) async fn load<S: RecordSession>(
+    pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnyRecords,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
@@ -100,7 +101,7 @@ impl Ycsb {
         batch
     }
 
-    async fn store<S: RecordSession>(&self, session: &mut S, records: &[Record<'_>]) -> Result<u64, OpError> {
+    async fn store(&self, session: &mut AnyRecords, records: &[Record<'_>]) -> Result<u64, OpError> {
         match records {
             // Acknowledged, and not counted: stored.
             [record] => Ok(session.insert(TABLE, *record).await?.unwrap_or(1)),

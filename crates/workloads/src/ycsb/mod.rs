@@ -35,12 +35,12 @@ mod tests;
 use crate::account::Accounts;
 use crate::rng::Stream;
 use crate::trouble;
+use bakeoff_model::any::AnyRecords;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, Use, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
-use bakeoff_model::transaction::Transactional;
 use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
@@ -230,7 +230,8 @@ fn table_spec(spec: &YcsbSpec) -> TableSpec {
     }
 }
 
-impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
+impl Workload for Ycsb {
+    type Session = AnyRecords;
     type Worker = Worker;
     type Thread = Thread;
     type Evidence = Did;
@@ -257,7 +258,7 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         self.user(Stream::new(self.seed, id.stream), id.witness)
     }
 
-    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+    async fn attach(&self, session: &mut AnyRecords) -> Result<(), OpError> {
         session.attach(&self.table).await?;
         session.prepare(TABLE, &self.uses).await
     }
@@ -268,12 +269,12 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     }
 
     #[inline]
-    async fn execute<P: Probe>(
+    async fn execute(
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let grouped = self.groups() && !thread.witness;
         if grouped {
@@ -288,7 +289,7 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     }
 
     #[inline(always)]
-    fn settle<P: Probe>(&self, _worker: &Worker, thread: &mut Thread, ended: Ended, probe: &mut P) {
+    fn settle(&self, _worker: &Worker, thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         self.book(thread, ended, probe);
     }
 
@@ -296,17 +297,17 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         thread.transaction.open
     }
 
-    async fn finish<P: Probe>(
+    async fn finish(
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
+        session: &mut AnyRecords,
+        probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
         self.commit(thread, session, probe).await
     }
 
-    fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+    fn abandon(&self, thread: &mut Thread, probe: &mut dyn Probe) {
         self.roll_back(thread, probe);
     }
 
@@ -314,11 +315,11 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+    async fn create(&self, session: &mut AnyRecords, drop_existing: bool) -> Result<(), Trouble> {
         let [table] = &self.table;
         let name = &table.name;
         if drop_existing {
-            <Self as Workload<S>>::drop(self, session).await?;
+            <Self as Workload>::drop(self, session).await?;
         } else if session
             .table_exists(table)
             .await
@@ -333,7 +334,7 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
             .map_err(|e| trouble::setup("create the table", name, &e))
     }
 
-    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+    async fn drop(&self, session: &mut AnyRecords) -> Result<(), Trouble> {
         let [table] = &self.table;
         session
             .drop_table(table)
@@ -353,20 +354,20 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut S,
+        session: &mut AnyRecords,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
         self.load(thread, session, first, count).await
     }
 
-    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+    async fn scan_all(&self, session: &mut AnyRecords) -> Result<u64, OpError> {
         session.scan(TABLE, b"", None, Fields::All, &mut |_| {}).await
     }
 
     async fn check(
         &self,
-        session: &mut S,
+        session: &mut AnyRecords,
         done: &[Option<Did>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {

@@ -1,7 +1,7 @@
 //! The SQL session of a graph: every node and link asked for is there, unless it is told otherwise.
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 
@@ -98,7 +98,7 @@ impl SqlSession for YesGraph {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let is_list = self.text(statement).contains("ORDER BY time DESC");
         let [id1, link_type, third, ..] = params else {
@@ -141,14 +141,14 @@ impl SqlSession for YesGraph {
     async fn execute_text(&mut self, _: &str) -> Result<Done, OpError> {
         Ok(Done::default())
     }
-    async fn query_text(&mut self, _: &str, _: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, _: &str, _: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         Ok(0)
     }
     async fn bulk_insert(
         &mut self,
         _: &str,
         _: &[&str],
-        _: &mut impl FnMut(&mut RowBuf) -> bool,
+        _: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         Ok(0)
     }
@@ -166,12 +166,5 @@ impl Transactional for YesGraph {
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.note("ROLLBACK");
         Ok(())
-    }
-}
-
-impl SpeaksSql for YesGraph {
-    type Sql = Self;
-    fn sql(&mut self) -> &mut Self {
-        self
     }
 }

@@ -1,7 +1,7 @@
 //! The SQL session of a shop: keeps its orders, in memory taken beforehand.
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Value};
 
@@ -115,7 +115,7 @@ impl SqlSession for Hats {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let Some(order) = self.place(params[0]).map(|place| self.orders[place]) else {
             return Ok(0);
@@ -141,14 +141,14 @@ impl SqlSession for Hats {
     async fn execute_text(&mut self, _: &str) -> Result<Done, OpError> {
         Ok(Done::default())
     }
-    async fn query_text(&mut self, _: &str, _: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, _: &str, _: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         Ok(0)
     }
     async fn bulk_insert(
         &mut self,
         table: &str,
         _: &[&str],
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let (mut row, mut rows) = (RowBuf::default(), 0);
         while next(&mut row) {
@@ -173,12 +173,5 @@ impl Transactional for Hats {
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         Ok(())
-    }
-}
-
-impl SpeaksSql for Hats {
-    type Sql = Self;
-    fn sql(&mut self) -> &mut Self {
-        self
     }
 }

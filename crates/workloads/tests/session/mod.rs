@@ -62,7 +62,7 @@ impl RecordSession for Yes {
         start: &[u8],
         _: Option<u32>,
         fields: Fields,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         if let Some(row) = self.read(table, start, fields).await? {
             each(row);

@@ -2,7 +2,7 @@
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 
@@ -59,7 +59,7 @@ impl YesSql {
     }
 
     #[inline]
-    fn answer(&self, shape: Shape, params: &[Value<'_>], each: &mut impl FnMut(&RowBuf)) -> u64 {
+    fn answer(&self, shape: Shape, params: &[Value<'_>], each: &mut dyn FnMut(&RowBuf)) -> u64 {
         let (row, rows) = match (shape, params) {
             (Shape::Text, [Value::Int(first), Value::Int(last)]) => (&self.text, (last - first + 1) as u64),
             (Shape::Text, _) => (&self.text, 1),
@@ -88,7 +88,7 @@ impl SqlSession for YesSql {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         Ok(self.answer(self.prepared[statement.0 as usize], params, each))
     }
@@ -101,7 +101,7 @@ impl SqlSession for YesSql {
             1 + sql.as_bytes().windows(3).filter(|bytes| bytes == b"),(").count() as u64,
         ))
     }
-    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, each: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         let mut numbers = sql.split_once("id BETWEEN ").into_iter().flat_map(|(_, range)| {
             range
                 .split(' ')
@@ -117,14 +117,14 @@ impl SqlSession for YesSql {
         &mut self,
         _: &str,
         _: &[&str],
-        _: &mut impl FnMut(&mut RowBuf) -> bool,
+        _: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         Ok(0)
     }
     async fn run_pipeline(
         &mut self,
         pipeline: &Pipeline,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         for place in 0..pipeline.len() {
             let mut rows = 0;
@@ -149,12 +149,5 @@ impl Transactional for YesSql {
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         Ok(())
-    }
-}
-
-impl SpeaksSql for YesSql {
-    type Sql = Self;
-    fn sql(&mut self) -> &mut Self {
-        self
     }
 }

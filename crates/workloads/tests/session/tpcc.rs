@@ -1,7 +1,7 @@
 //! The SQL session of TPC-C: every statement finds what it asks for, unless it is told otherwise.
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Value};
 
@@ -75,7 +75,7 @@ impl Warehouse {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let beginning = self.prepared[statement.0 as usize];
         self.ask(beginning, params)?;
@@ -158,7 +158,7 @@ impl SqlSession for Warehouse {
         &mut self,
         statement: Statement,
         params: &[Value<'_>],
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.answer(statement, params, each)
     }
@@ -173,14 +173,14 @@ impl SqlSession for Warehouse {
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         panic!("{sql} is not prepared");
     }
-    async fn query_text(&mut self, sql: &str, _: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    async fn query_text(&mut self, sql: &str, _: &mut dyn FnMut(&RowBuf)) -> Result<u64, OpError> {
         panic!("{sql} is not prepared");
     }
     async fn bulk_insert(
         &mut self,
         table: &str,
         _: &[&str],
-        _: &mut impl FnMut(&mut RowBuf) -> bool,
+        _: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         panic!("{table} is full");
     }
@@ -202,12 +202,5 @@ impl Transactional for Warehouse {
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.ask("ROLLBACK", &[])
-    }
-}
-
-impl SpeaksSql for Warehouse {
-    type Sql = Self;
-    fn sql(&mut self) -> &mut Self {
-        self
     }
 }

@@ -1,4 +1,5 @@
 //! What a run of the Hat Shop is known to have done.
+use bakeoff_model::any::AnySql;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::hatshop::HatshopSpec;
@@ -27,12 +28,12 @@ fn retried(create: f64, last: Outcome) -> (u64, u64) {
         ..HatshopSpec::default()
     };
     let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
-    let mut session = Hats::new();
+    let mut session = AnySql::new(Hats::new());
     now(hatshop.attach(&mut session)).unwrap();
-    let worker = Workload::<Hats>::worker(&hatshop, 0);
-    let mut thread = Workload::<Hats>::thread(&hatshop, &worker, USER);
+    let worker = Workload::worker(&hatshop, 0);
+    let mut thread = Workload::thread(&hatshop, &worker, USER);
     now(hatshop.load_chunk(&worker, &mut thread, &mut session, 0, spec.orders)).unwrap();
-    Workload::<Hats>::next(&hatshop, &worker, &mut thread);
+    Workload::next(&hatshop, &worker, &mut thread);
     for _ in 0..2 {
         now(hatshop.execute(&worker, &mut thread, &mut session, &mut NoProbe)).unwrap();
     }
@@ -40,8 +41,8 @@ fn retried(create: f64, last: Outcome) -> (u64, u64) {
         perhaps_applied: 1,
         ..Ended::at_once(last, false)
     };
-    Workload::<Hats>::settle(&hatshop, &worker, &mut thread, ended, &mut NoProbe);
-    let evidence = serde_json::to_value(Workload::<Hats>::evidence(&hatshop)).unwrap();
+    Workload::settle(&hatshop, &worker, &mut thread, ended, &mut NoProbe);
+    let evidence = serde_json::to_value(Workload::evidence(&hatshop)).unwrap();
     let sum = |what: &str| -> u64 {
         let told = ["created", "deleted"].map(|kind| evidence[kind][what].as_u64().unwrap());
         told.iter().sum()
@@ -74,11 +75,11 @@ fn more_users_than_orders_read_and_where_they_write_are_refused() {
     let refused = Hatshop::new(&spec(1.0), 1, ClientSpec::default(), Some(512)).unwrap_err();
     assert!(refused.what.contains("512 users"), "{refused}");
     let reading = Hatshop::new(&spec(0.0), 1, ClientSpec::default(), Some(512)).unwrap();
-    let worker = Workload::<Hats>::worker(&reading, 0);
+    let worker = Workload::worker(&reading, 0);
     let last = ThreadId { stream: 511, ..USER };
-    let mut thread = Workload::<Hats>::thread(&reading, &worker, last);
+    let mut thread = Workload::thread(&reading, &worker, last);
     for _ in 0..3 {
-        Workload::<Hats>::next(&reading, &worker, &mut thread);
+        Workload::next(&reading, &worker, &mut thread);
     }
 }
 
@@ -86,14 +87,14 @@ fn more_users_than_orders_read_and_where_they_write_are_refused() {
 fn draw_ns(users: u32, here: u64) -> f64 {
     let spec = HatshopSpec::default();
     let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(users)).unwrap();
-    let worker = Workload::<Hats>::worker(&hatshop, 0);
-    let user = |stream| Workload::<Hats>::thread(&hatshop, &worker, ThreadId { stream, ..USER });
+    let worker = Workload::worker(&hatshop, 0);
+    let user = |stream| Workload::thread(&hatshop, &worker, ThreadId { stream, ..USER });
     let mut threads: Vec<_> = (0..here).map(user).collect();
     let rounds = (200_000 / here).min(2_000_000 / u64::from(users)).max(10);
     let begun = Instant::now();
     for _ in 0..rounds {
         for thread in &mut threads {
-            Workload::<Hats>::next(&hatshop, &worker, thread);
+            Workload::next(&hatshop, &worker, thread);
         }
     }
     begun.elapsed().as_nanos() as f64 / (rounds * here) as f64

@@ -1,4 +1,5 @@
 //! What each request of LinkBench asks, and what it takes for right.
+use bakeoff_model::any::Known;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::linkbench::LinkbenchSpec;
@@ -31,19 +32,20 @@ fn only(kind: &str) -> LinkbenchSpec {
 struct User {
     linkbench: Linkbench,
     thread: Thread,
-    session: YesGraph,
+    session: Known<YesGraph>,
 }
 
 impl User {
-    fn new(spec: &LinkbenchSpec, mut session: YesGraph) -> Self {
+    fn new(spec: &LinkbenchSpec, session: YesGraph) -> Self {
         let linkbench = Linkbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
         let id = ThreadId {
             thread: 0,
             stream: 0,
             witness: false,
         };
-        let thread = Workload::<YesGraph>::thread(&linkbench, &(), id);
-        now(linkbench.attach(&mut session)).unwrap();
+        let thread = Workload::thread(&linkbench, &(), id);
+        let mut session = Known::new(session);
+        now(linkbench.attach(session.any())).unwrap();
         session.asked = Some(vec![]);
         Self {
             linkbench,
@@ -59,25 +61,23 @@ impl User {
             thread,
             session,
         } = self;
-        let operation = Workload::<YesGraph>::next(linkbench, &(), thread);
-        let name = Workload::<YesGraph>::operations(linkbench)[operation]
-            .name
-            .clone();
+        let operation = Workload::next(linkbench, &(), thread);
+        let name = Workload::operations(linkbench)[operation].name.clone();
         session.asked = Some(vec![]);
-        let answer = now(linkbench.execute(&(), thread, session, &mut NoProbe)).unwrap();
+        let answer = now(linkbench.execute(&(), thread, session.any(), &mut NoProbe)).unwrap();
         let outcome = match answer {
             Answer::Right => Outcome::Ok,
             Answer::Wrong(_) => Outcome::Wrong,
         };
         let ended = Ended::at_once(outcome, false);
-        Workload::<YesGraph>::settle(linkbench, &(), thread, ended, &mut NoProbe);
+        Workload::settle(linkbench, &(), thread, ended, &mut NoProbe);
         let words = |text: String| text.split(' ').take(3).collect::<Vec<_>>().join(" ");
         let asked = session.asked.take().unwrap().into_iter().map(words).collect();
         (name, answer, asked)
     }
 
     fn links_added(&self) -> u64 {
-        let evidence = Workload::<YesGraph>::evidence(&self.linkbench);
+        let evidence = Workload::evidence(&self.linkbench);
         serde_json::to_value(evidence).unwrap()["links_added"]["rows"]
             .as_u64()
             .unwrap()
@@ -94,16 +94,16 @@ fn retried(kind: &str, last: Outcome) -> (u64, u64) {
         thread,
         session,
     } = &mut user;
-    Workload::<YesGraph>::next(linkbench, &(), thread);
+    Workload::next(linkbench, &(), thread);
     for _ in 0..2 {
-        now(linkbench.execute(&(), thread, session, &mut NoProbe)).unwrap();
+        now(linkbench.execute(&(), thread, session.any(), &mut NoProbe)).unwrap();
     }
     let ended = Ended {
         perhaps_applied: 1,
         ..Ended::at_once(last, false)
     };
-    Workload::<YesGraph>::settle(linkbench, &(), thread, ended, &mut NoProbe);
-    let evidence = serde_json::to_value(Workload::<YesGraph>::evidence(&user.linkbench)).unwrap();
+    Workload::settle(linkbench, &(), thread, ended, &mut NoProbe);
+    let evidence = serde_json::to_value(Workload::evidence(&user.linkbench)).unwrap();
     let told = ["links_added", "nodes_added", "nodes_deleted"].map(|what| &evidence[what]);
     let sum = |what: &str| told.iter().map(|told| told[what].as_u64().unwrap()).sum();
     (sum("rows"), sum("unknown"))

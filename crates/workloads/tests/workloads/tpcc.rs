@@ -1,4 +1,5 @@
 //! TPC-C's transactions as a session sees them: what is asked, in which order, and how it ends.
+use bakeoff_model::any::Known;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
@@ -58,17 +59,17 @@ fn made(spec: &TpccSpec) -> Tpcc {
 /// Drives one user of `workload` through `attempts` attempts at one operation, and settles it by the last one's outcome.
 struct User<'a> {
     workload: &'a Tpcc,
-    session: Warehouse,
-    thread: <Tpcc as Workload<Warehouse>>::Thread,
+    session: Known<Warehouse>,
+    thread: <Tpcc as Workload>::Thread,
     counted: Counted,
 }
 
 impl<'a> User<'a> {
     fn new(workload: &'a Tpcc) -> Self {
-        let mut session = Warehouse::telling();
-        now(workload.attach(&mut session)).unwrap();
+        let mut session = Known::new(Warehouse::telling());
+        now(workload.attach(session.any())).unwrap();
         Self {
-            thread: Workload::<Warehouse>::thread(workload, &(), USER),
+            thread: Workload::thread(workload, &(), USER),
             session,
             workload,
             counted: Counted::default(),
@@ -76,19 +77,19 @@ impl<'a> User<'a> {
     }
 
     fn next(&mut self) -> &'a str {
-        let place = Workload::<Warehouse>::next(self.workload, &(), &mut self.thread);
-        &Workload::<Warehouse>::operations(self.workload)[place].name
+        let place = Workload::next(self.workload, &(), &mut self.thread);
+        &Workload::operations(self.workload)[place].name
     }
 
     fn attempt(&mut self) -> Result<Answer<'a>, OpError> {
         let (workload, thread) = (self.workload, &mut self.thread);
-        now(workload.execute(&(), thread, &mut self.session, &mut self.counted))
+        now(workload.execute(&(), thread, self.session.any(), &mut self.counted))
     }
 
     fn settle(&mut self, outcome: Outcome) {
         let (workload, thread) = (self.workload, &mut self.thread);
         let ended = Ended::at_once(outcome, false);
-        Workload::<Warehouse>::settle(workload, &(), thread, ended, &mut self.counted);
+        Workload::settle(workload, &(), thread, ended, &mut self.counted);
     }
 
     /// After two attempts, the first of which nobody answered.
@@ -98,7 +99,7 @@ impl<'a> User<'a> {
             ..Ended::at_once(outcome, false)
         };
         let (workload, thread) = (self.workload, &mut self.thread);
-        Workload::<Warehouse>::settle(workload, &(), thread, ended, &mut self.counted);
+        Workload::settle(workload, &(), thread, ended, &mut self.counted);
     }
 
     /// The statements since the last time it was asked.
@@ -107,7 +108,7 @@ impl<'a> User<'a> {
     }
 
     fn evidence(&self) -> Evidence {
-        Workload::<Warehouse>::evidence(self.workload)
+        Workload::evidence(self.workload)
     }
 }
 
@@ -445,28 +446,25 @@ fn the_witness_only_asks_for_order_statuses() {
         witness: true,
         ..USER
     };
-    let mut thread = Workload::<Warehouse>::thread(&workload, &(), id);
-    let witness = Workload::<Warehouse>::witness_operation(&workload);
+    let mut thread = Workload::thread(&workload, &(), id);
+    let witness = Workload::witness_operation(&workload);
     assert!(witness.is_some());
     for _ in 0..50 {
-        assert_eq!(
-            Some(Workload::<Warehouse>::next(&workload, &(), &mut thread)),
-            witness
-        );
+        assert_eq!(Some(Workload::next(&workload, &(), &mut thread)), witness);
     }
     let without = made(&only("payment", 0.0, TpccVariant::Tpcc));
-    assert_eq!(Workload::<Warehouse>::witness_operation(&without), None);
+    assert_eq!(Workload::witness_operation(&without), None);
 }
 
 #[test]
 fn users_of_the_same_seed_ask_the_same() {
     let hash = |spec: &TpccSpec, stream: u64| {
         let workload = made(spec);
-        let mut thread = Workload::<Warehouse>::thread(&workload, &(), ThreadId { stream, ..USER });
+        let mut thread = Workload::thread(&workload, &(), ThreadId { stream, ..USER });
         for _ in 0..200 {
-            Workload::<Warehouse>::next(&workload, &(), &mut thread);
+            Workload::next(&workload, &(), &mut thread);
         }
-        Workload::<Warehouse>::stream_hash(&workload, &thread)
+        Workload::stream_hash(&workload, &thread)
     };
     let spec = TpccSpec::default();
     assert_eq!(hash(&spec, 0), hash(&spec, 0));

@@ -31,7 +31,7 @@ impl LibrarySession {
     pub(super) async fn load(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         self.busy = true;
         let stored = self.load_somehow(table, next).await;
@@ -42,7 +42,7 @@ impl LibrarySession {
     async fn load_somehow(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         if !self.tables.load_data_refused {
             match load_data(&mut self.conn, table, &mut self.row, next).await {
@@ -126,7 +126,7 @@ async fn load_data(
     conn: &mut Conn,
     table: &Table,
     row: &mut RowBuf,
-    next: &mut impl FnMut(&mut RowBuf) -> bool,
+    next: &mut dyn FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
     let (mut lines, mut stored) = (Lines::new(table), 0);
     while let Some(sql) = lines.statement() {
@@ -142,7 +142,7 @@ async fn send_lines(
     sql: &str,
     lines: &mut Lines<'_>,
     row: &mut RowBuf,
-    next: &mut impl FnMut(&mut RowBuf) -> bool,
+    next: &mut dyn FnMut(&mut RowBuf) -> bool,
 ) -> mysql_async::Result<Done> {
     let pieces = Pieces::default();
     let stream = pieces.clone();
@@ -173,7 +173,7 @@ async fn insert(
     conn: &mut Conn,
     table: &Table,
     row: &mut RowBuf,
-    next: &mut impl FnMut(&mut RowBuf) -> bool,
+    next: &mut dyn FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
     let mut inserts = Inserts::new(table);
     let head = inserts.head();

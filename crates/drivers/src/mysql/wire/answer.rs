@@ -27,7 +27,7 @@ pub async fn read(
     terms: Terms,
     mut rows: Rows<'_>,
     row: &mut RowBuf,
-    each: &mut impl FnMut(&RowBuf),
+    each: &mut dyn FnMut(&RowBuf),
 ) -> Result<(u64, OkPacket), OpError> {
     let (mut seen, mut affected_rows) = (0, 0);
     loop {
@@ -66,7 +66,7 @@ async fn fetch(
     rows: &Rows<'_>,
     columns: usize,
     row: &mut RowBuf,
-    each: &mut impl FnMut(&RowBuf),
+    each: &mut dyn FnMut(&RowBuf),
     seen: &mut u64,
 ) -> Result<OkPacket, OpError> {
     loop {

@@ -54,7 +54,7 @@ impl<'a> Array<'a> {
         &mut self,
         request: &mut Vec<u8>,
         row: &mut RowBuf,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> u64 {
         self.begin(request);
         let mut rows = 0;

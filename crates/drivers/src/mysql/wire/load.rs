@@ -24,7 +24,7 @@ impl WireSession {
     pub(super) async fn load(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         if self.terms.arrays {
             return self.insert_arrays(table, next).await;
@@ -82,7 +82,7 @@ impl WireSession {
     async fn insert_arrays(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let sql = bulk::insert_statement(table);
         let prepared = self.describe_statement(&sql).await;
@@ -101,7 +101,7 @@ impl WireSession {
         &mut self,
         mut array: Array<'_>,
         sql: &str,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let (mut stored, mut request) = (0, Vec::new());
         let mut rows = array.fill(&mut request, &mut self.row, next);
@@ -120,7 +120,7 @@ impl WireSession {
     async fn load_data(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let (mut lines, mut stored) = (Lines::new(table), 0);
         while let Some(sql) = lines.statement() {
@@ -135,7 +135,7 @@ impl WireSession {
     async fn send_lines(
         &mut self,
         lines: &mut Lines<'_>,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<OkPacket, OpError> {
         self.link.ask().await?;
         match self.link.packet().await?.split_first() {
@@ -159,7 +159,7 @@ impl WireSession {
     async fn insert(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let mut inserts = Inserts::new(table);
         let head = inserts.head();

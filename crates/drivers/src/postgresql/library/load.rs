@@ -33,7 +33,7 @@ impl LibrarySession {
     pub(super) async fn load(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let (mut rows, mut stored) = (Rows::new(table), 0);
         while !rows.ended() {

@@ -30,7 +30,7 @@ pub async fn read(
     link: &mut Link,
     kinds: Option<&[Kind]>,
     row: &mut RowBuf,
-    each: &mut impl FnMut(&RowBuf),
+    each: &mut dyn FnMut(&RowBuf),
 ) -> Result<End, OpError> {
     let mut reading = Reading::default();
     loop {
@@ -76,7 +76,7 @@ impl Reading {
         input: &[u8],
         kinds: Option<&[Kind]>,
         row: &mut RowBuf,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<(usize, bool), OpError> {
         let mut taken = 0;
         while let Some((tag, content)) = message(&input[taken..])? {

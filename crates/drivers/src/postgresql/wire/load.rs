@@ -13,7 +13,7 @@ impl WireSession {
     pub(super) async fn load(
         &mut self,
         table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let (mut rows, mut stored) = (Rows::new(table), 0);
         while !rows.ended() {
@@ -43,7 +43,7 @@ impl WireSession {
         &mut self,
         statement: &str,
         rows: &mut Rows<'_>,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
+        next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<(u64, answer::End), OpError> {
         request::query(self.link.request(), statement);
         self.link.ask().await?;

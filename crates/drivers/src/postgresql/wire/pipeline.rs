@@ -21,7 +21,7 @@ impl WireSession {
     pub(super) async fn pipelined(
         &mut self,
         pipeline: &Pipeline,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         while let Some((name, sql)) = BRACKETS.get(self.brackets.len()) {
             let prepared = self.prepare_as(name, sql).await?;
@@ -87,7 +87,7 @@ impl Asking<'_> {
         link: &mut Link,
         row: &mut RowBuf,
         reading: &mut Reading,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(), OpError> {
         while reading.place < self.pipeline.len() {
             reading.piece_end = self.write_piece(link.request(), reading.place);
@@ -151,7 +151,7 @@ impl Reading {
         input: &[u8],
         asking: &Asking<'_>,
         row: &mut RowBuf,
-        each: &mut impl FnMut(usize, Part<'_>),
+        each: &mut dyn FnMut(usize, Part<'_>),
     ) -> Result<(usize, bool), OpError> {
         let last = self.piece_end == asking.pipeline.len();
         let mut taken = 0;
@@ -185,7 +185,7 @@ impl Reading {
     }
 
     #[inline]
-    fn done(&mut self, tag: &[u8], pipeline: &Pipeline, each: &mut impl FnMut(usize, Part<'_>)) {
+    fn done(&mut self, tag: &[u8], pipeline: &Pipeline, each: &mut dyn FnMut(usize, Part<'_>)) {
         if pipeline.asked(self.place) == Some(Asked::Commit) && read::rolls_back(tag) {
             self.error.get_or_insert_with(rolled_back);
         }

@@ -4,6 +4,7 @@ use crate::sql::advance::{Next, advance};
 use crate::sql::scripts::Scripts;
 use crate::sql::user::User;
 use crate::sysbench::fake::{Counted, Fake, deadlock, now};
+use bakeoff_model::any::Known;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::workload::{Answer, Queries, ThreadId, Workload};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 struct Story {
     scripts: Scripts,
     user: User,
-    session: Fake,
+    session: Known<Fake>,
     counted: Counted,
 }
 
@@ -26,7 +27,7 @@ impl Story {
         let spec = json!({"scripts": [{"file": {"name": "x.sql", "text": text}, "expect": expect}]});
         let scripts = Scripts::new(&serde_json::from_value(spec).unwrap(), "fake").unwrap();
         let mut session = Fake::new();
-        now(scripts.prepare(&mut session)).unwrap();
+        now(scripts.prepare(session.any())).unwrap();
         Self {
             user: scripts.user(&[Number::Int(5), Number::Int(1), Number::Int(1), Number::Int(1)]),
             scripts,
@@ -42,7 +43,7 @@ impl Story {
             session,
             counted,
         } = self;
-        now(scripts.carry_out(0, 7, again, user, session, counted))
+        now(scripts.carry_out(0, 7, again, user, session.any(), counted))
     }
 
     /// What the session was asked since the last time.
@@ -309,14 +310,12 @@ fn a_witness_asks_what_only_reads() {
             stream: 0,
             witness,
         };
-        let mut thread = Workload::<Fake>::thread(&sql, &(), id);
-        let mut found: Vec<usize> = (0..100)
-            .map(|_| Workload::<Fake>::next(&sql, &(), &mut thread))
-            .collect();
+        let mut thread = Workload::thread(&sql, &(), id);
+        let mut found: Vec<usize> = (0..100).map(|_| Workload::next(&sql, &(), &mut thread)).collect();
         found.sort_unstable();
         found.dedup();
         found
     };
-    assert_eq!(Workload::<Fake>::witness_operation(&sql), Some(1));
+    assert_eq!(Workload::witness_operation(&sql), Some(1));
     assert_eq!((drawn(true), drawn(false)), (vec![1], vec![0, 1]));
 }

@@ -104,8 +104,8 @@ fn what_was_written_is_reported_and_rows_put_back_are_no_inserts() {
     user.event().1.unwrap();
     let did = |user: &User| {
         (
-            Workload::<Fake>::evidence(user.sysbench),
-            Workload::<Fake>::user_bytes_written(user.sysbench),
+            Workload::evidence(user.sysbench),
+            Workload::user_bytes_written(user.sysbench),
         )
     };
     let before = did(&user);

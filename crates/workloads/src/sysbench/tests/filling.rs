@@ -4,7 +4,7 @@ use super::*;
 use std::collections::HashSet;
 
 fn state(user: &User) -> (u64, u64, u64) {
-    let state = Workload::<Fake>::evidence(user.sysbench);
+    let state = Workload::evidence(user.sysbench);
     (
         state.inserts_acknowledged,
         state.inserts_failed,
@@ -90,11 +90,11 @@ fn bulk_rows_are_sent_when_the_statement_is_full_and_at_the_end() {
     user.attempt().unwrap();
     user.next();
     user.attempt().unwrap();
-    now(Workload::<Fake>::finish(
+    now(Workload::finish(
         user.sysbench,
         &(),
         &mut user.thread,
-        &mut user.session,
+        user.session.any(),
         &mut user.probe,
     ))
     .unwrap();
@@ -114,11 +114,11 @@ fn bulk_rows_are_sent_when_the_statement_is_full_and_at_the_end() {
 #[test]
 fn bulk_rows_that_were_never_sent_are_taken_back() {
     let mut user = User::new(&spec(SysbenchScript::BulkInsert));
-    let owes = |user: &User| Workload::<Fake>::owes(user.sysbench, &user.thread);
+    let owes = |user: &User| Workload::owes(user.sysbench, &user.thread);
     assert!(!owes(&user));
     (0..3).for_each(|_| assert_eq!(user.event().1.unwrap(), Answer::Right));
     assert!(owes(&user));
-    Workload::<Fake>::abandon(user.sysbench, &mut user.thread, &mut user.probe);
+    Workload::abandon(user.sysbench, &mut user.thread, &mut user.probe);
     assert_eq!((state(&user), user.probe.revoked), ((0, 0, 0), 3));
     assert!(!owes(&user));
 }

@@ -1,6 +1,7 @@
 //! The workload against a session that writes down what it is asked.
 use super::fake::{Counted, Fake, now};
 use super::{Sysbench, Thread};
+use bakeoff_model::any::Known;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
@@ -42,7 +43,7 @@ pub struct User {
     /// For as long as the answers that may borrow from it.
     pub sysbench: &'static Sysbench,
     pub thread: Thread,
-    pub session: Fake,
+    pub session: Known<Fake>,
     pub probe: Counted,
 }
 
@@ -59,10 +60,10 @@ impl User {
             stream,
             witness: false,
         };
-        let thread = Workload::<Fake>::thread(sysbench, &(), id);
+        let thread = Workload::thread(sysbench, &(), id);
         let mut session = Fake::new();
         session.table_size = spec.table_size;
-        now(Workload::<Fake>::attach(sysbench, &mut session)).unwrap();
+        now(Workload::attach(sysbench, session.any())).unwrap();
         Self {
             sysbench,
             thread,
@@ -72,19 +73,19 @@ impl User {
     }
 
     pub fn next(&mut self) {
-        let operation = Workload::<Fake>::next(self.sysbench, &(), &mut self.thread);
+        let operation = Workload::next(self.sysbench, &(), &mut self.thread);
         assert_eq!(operation, 0);
     }
 
     pub fn attempt(&mut self) -> Result<Answer<'static>, OpError> {
         let (sysbench, thread) = (self.sysbench, &mut self.thread);
-        now(sysbench.execute(&(), thread, &mut self.session, &mut self.probe))
+        now(sysbench.execute(&(), thread, self.session.any(), &mut self.probe))
     }
 
     pub fn settle(&mut self, outcome: Outcome, session_lost: bool) {
         let (sysbench, thread) = (self.sysbench, &mut self.thread);
         let ended = Ended::at_once(outcome, session_lost);
-        Workload::<Fake>::settle(sysbench, &(), thread, ended, &mut self.probe);
+        Workload::settle(sysbench, &(), thread, ended, &mut self.probe);
     }
 
     /// After two attempts, the first of which nobody answered.
@@ -94,7 +95,7 @@ impl User {
             ..Ended::at_once(outcome, false)
         };
         let (sysbench, thread) = (self.sysbench, &mut self.thread);
-        Workload::<Fake>::settle(sysbench, &(), thread, ended, &mut self.probe);
+        Workload::settle(sysbench, &(), thread, ended, &mut self.probe);
     }
 
     /// A whole event: what was asked, and its answer.

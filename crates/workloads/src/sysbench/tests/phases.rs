@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 fn made(spec: &SysbenchSpec) -> Vec<String> {
     let mut user = User::new(spec);
-    now(Workload::<Fake>::create(user.sysbench, &mut user.session, true)).unwrap();
-    user.session.asked
+    now(Workload::create(user.sysbench, user.session.any(), true)).unwrap();
+    std::mem::take(&mut user.session.asked)
 }
 
 fn one_table() -> SysbenchSpec {
@@ -63,12 +63,12 @@ fn indexes_are_made_once_each_after_the_rows_and_by_one_client() {
         ..one_table()
     };
     let mut user = User::new(&spec);
-    assert_eq!(Workload::<Fake>::after_load_steps(user.sysbench), 3);
-    now(Workload::<Fake>::after_load(user.sysbench, &mut user.session, 2)).unwrap();
+    assert_eq!(Workload::after_load_steps(user.sysbench), 3);
+    now(Workload::after_load(user.sysbench, user.session.any(), 2)).unwrap();
     assert_eq!(user.session.asked, ["CREATE INDEX k_3 ON sbtest3(k)"]);
     let steps = |spec: &SysbenchSpec, client| {
         let sysbench = Sysbench::new(spec, 1, client, None).unwrap();
-        Workload::<Fake>::after_load_steps(&sysbench)
+        Workload::after_load_steps(&sysbench)
     };
     assert_eq!(steps(&spec, ClientSpec { index: 1, count: 2 }), 0);
     let without = SysbenchSpec {
@@ -90,17 +90,17 @@ fn load(spec: &SysbenchSpec, client: ClientSpec, chunk: u64) -> Vec<(String, i64
         stream: 0,
         witness: false,
     };
-    let mut thread = Workload::<Fake>::thread(&sysbench, &(), id);
+    let mut thread = Workload::thread(&sysbench, &(), id);
     let mut session = Fake::new();
-    let total = Workload::<Fake>::load_units(&sysbench);
+    let total = Workload::load_units(&sysbench);
     for first in (0..total).step_by(chunk as usize) {
         let count = chunk.min(total - first);
-        let stored = now(sysbench.load_chunk(&(), &mut thread, &mut session, first, count)).unwrap();
+        let stored = now(sysbench.load_chunk(&(), &mut thread, session.any(), first, count)).unwrap();
         assert_eq!(stored, count);
     }
     assert_eq!(session.asked.first().map(String::as_str), Some("BEGIN"));
     assert_eq!(session.asked.last().map(String::as_str), Some("COMMIT"));
-    session.loaded
+    std::mem::take(&mut session.loaded)
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn loaders_work_on_different_tables() {
         ..one_table()
     };
     let sysbench = Sysbench::new(&spec, 1, ClientSpec::default(), None).unwrap();
-    let chunk = Workload::<Fake>::load_chunk_units(&sysbench);
+    let chunk = Workload::load_chunk_units(&sysbench);
     let starts: Vec<(u32, u64)> = (0..10)
         .map(|i| sysbench.stretch(i * chunk, chunk))
         .map(|stretch| (stretch.table, stretch.first_id))
@@ -168,7 +168,7 @@ fn ids_that_clients_make_up_and_bulk_rows_begin_with_empty_tables() {
     };
     for spec in [own_ids, spec(SysbenchScript::BulkInsert)] {
         let sysbench = Sysbench::new(&spec, 1, ClientSpec::default(), None).unwrap();
-        assert_eq!(Workload::<Fake>::load_units(&sysbench), 0);
+        assert_eq!(Workload::load_units(&sysbench), 0);
     }
 }
 
@@ -177,7 +177,7 @@ proptest! {
     fn stretches_cover_every_row_once(tables in 1u32..6, table_size in 1u64..35_000, most in 1u64..12_000) {
         let spec = SysbenchSpec { tables, table_size, ..one_table() };
         let sysbench = Sysbench::new(&spec, 1, ClientSpec::default(), None).unwrap();
-        let total = Workload::<Fake>::load_units(&sysbench);
+        let total = Workload::load_units(&sysbench);
         prop_assert_eq!(total, u64::from(tables) * table_size);
         let mut next_id = vec![1; tables as usize];
         let mut unit = 0;

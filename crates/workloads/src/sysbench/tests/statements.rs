@@ -54,7 +54,7 @@ fn a_pipelined_transaction_asks_what_the_others_ask_and_is_counted_alike() {
                 let mut user = User::new(&spec);
                 change(&mut user.session);
                 let told: Vec<_> = (0..20).map(|_| format!("{:?}", user.event())).collect();
-                let did = Workload::<Fake>::evidence(user.sysbench);
+                let did = Workload::evidence(user.sysbench);
                 (told, user.queries(), did, user.thread.hash.value())
             });
             assert_eq!(one_by_one, together, "{script:?}");
@@ -249,7 +249,7 @@ fn every_session_prepares_what_the_script_needs_under_the_same_numbers() {
     let mut user = User::new(&spec(SysbenchScript::OltpReadWrite));
     user.event().1.unwrap();
     let mut fresh = Fake::new();
-    now(Workload::<Fake>::attach(user.sysbench, &mut fresh)).unwrap();
+    now(Workload::attach(user.sysbench, fresh.any())).unwrap();
     assert_eq!(fresh.prepared, user.session.prepared);
 }
 
@@ -258,7 +258,7 @@ fn a_session_with_statements_of_others_is_refused() {
     let user = User::new(&spec(SysbenchScript::OltpPointSelect));
     let mut session = Fake::new();
     now(session.prepare(&bakeoff_model::sql::Ask::read("SELECT 1"))).unwrap();
-    let error = now(Workload::<Fake>::attach(user.sysbench, &mut session)).unwrap_err();
+    let error = now(Workload::attach(user.sysbench, session.any())).unwrap_err();
     assert_eq!(error.code, "ATTACH");
 }
 
@@ -267,10 +267,10 @@ fn operations_have_the_scripts_names_and_only_reads_are_witnessed() {
     for script in ALL {
         let user = User::new(&spec(script));
         let name = serde_name(script);
-        assert_eq!(Workload::<Fake>::operations(user.sysbench)[0].name, name);
+        assert_eq!(Workload::operations(user.sysbench)[0].name, name);
         let reads = name.starts_with("select") || name == "oltp_read_only" || name == "oltp_point_select";
         assert_eq!(
-            Workload::<Fake>::witness_operation(user.sysbench).is_some(),
+            Workload::witness_operation(user.sysbench).is_some(),
             reads,
             "{name}"
         );
@@ -298,7 +298,7 @@ fn a_new_session_is_wanted_after_every_so_many_events() {
     let wanted: Vec<bool> = (0..6)
         .map(|_| {
             user.event().1.unwrap();
-            Workload::<Fake>::wants_new_session(user.sysbench, &user.thread)
+            Workload::wants_new_session(user.sysbench, &user.thread)
         })
         .collect();
     assert_eq!(wanted, [false, false, true, false, false, true]);

@@ -3,7 +3,7 @@ use super::super::fake::deadlock;
 use super::*;
 
 fn hash(user: &User) -> u64 {
-    Workload::<Fake>::stream_hash(user.sysbench, &user.thread)
+    Workload::stream_hash(user.sysbench, &user.thread)
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod phases;
 mod streams;
 mod transactions;
 
-use super::fake::{FakeProbe, FakeSession, FakeStore, now};
+use super::fake::{FakeProbe, FakeStore, now};
 use super::*;
 use crate::account::Evidence;
 use bakeoff_model::outcome::{FailClass, Outcome};
@@ -16,7 +16,7 @@ struct Bench {
     /// For as long as the answers that may borrow from it.
     ycsb: &'static Ycsb,
     store: FakeStore,
-    session: FakeSession,
+    session: AnyRecords,
     worker: Worker,
     thread: Thread,
     probe: FakeProbe,
@@ -28,11 +28,11 @@ fn thread_of(ycsb: &Ycsb, worker: &Worker, stream: u64, witness: bool) -> Thread
         stream,
         witness,
     };
-    Workload::<FakeSession>::thread(ycsb, worker, id)
+    Workload::thread(ycsb, worker, id)
 }
 
 fn worker_of(ycsb: &Ycsb) -> Worker {
-    Workload::<FakeSession>::worker(ycsb, 0)
+    Workload::worker(ycsb, 0)
 }
 
 fn load(store: &FakeStore, spec: &YcsbSpec, seed: u64, client: ClientSpec) -> Result<u64, OpError> {
@@ -40,8 +40,8 @@ fn load(store: &FakeStore, spec: &YcsbSpec, seed: u64, client: ClientSpec) -> Re
     let worker = worker_of(&ycsb);
     let mut thread = thread_of(&ycsb, &worker, 0, false);
     let mut session = store.session();
-    let units = Workload::<FakeSession>::load_units(&ycsb);
-    let chunk = Workload::<FakeSession>::load_chunk_units(&ycsb);
+    let units = Workload::load_units(&ycsb);
+    let chunk = Workload::load_chunk_units(&ycsb);
     let (mut first, mut stored) = (0, 0);
     while first < units {
         let count = chunk.min(units - first);
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     fn next(&mut self) -> usize {
-        Workload::<FakeSession>::next(self.ycsb, &self.worker, &mut self.thread)
+        Workload::next(self.ycsb, &self.worker, &mut self.thread)
     }
 
     fn execute(&mut self) -> Result<Answer<'static>, OpError> {
@@ -93,7 +93,7 @@ impl Bench {
             ..
         } = self;
         let ended = Ended::at_once(outcome, session_lost);
-        Workload::<FakeSession>::settle(*ycsb, worker, thread, ended, probe);
+        Workload::settle(*ycsb, worker, thread, ended, probe);
     }
 
     /// After attempts of which the first one, `lost`, may have been applied.
@@ -102,7 +102,7 @@ impl Bench {
             perhaps_applied: 1,
             ..Ended::at_once(outcome, false)
         };
-        Workload::<FakeSession>::settle(self.ycsb, &self.worker, &mut self.thread, ended, &mut self.probe);
+        Workload::settle(self.ycsb, &self.worker, &mut self.thread, ended, &mut self.probe);
     }
 
     /// Draws, executes once and settles, as a worker without retries does.
@@ -138,11 +138,11 @@ impl Bench {
     }
 
     fn evidence(&self) -> Evidence {
-        Workload::<FakeSession>::evidence(self.ycsb).counts
+        Workload::evidence(self.ycsb).counts
     }
 
     fn bytes_written(&self) -> u64 {
-        Workload::<FakeSession>::user_bytes_written(self.ycsb)
+        Workload::user_bytes_written(self.ycsb)
     }
 
     /// After runs that did `done`.

@@ -188,11 +188,11 @@ fn after_a_run_data_integrity_still_verifies_every_value() {
 fn an_existing_table_is_only_dropped_when_that_is_allowed() {
     let bench = Bench::new(only(READ));
     let mut session = bench.store.session();
-    now(Workload::<FakeSession>::create(bench.ycsb, &mut session, false)).unwrap();
-    let trouble = now(Workload::<FakeSession>::create(bench.ycsb, &mut session, false)).unwrap_err();
+    now(Workload::create(bench.ycsb, &mut session, false)).unwrap();
+    let trouble = now(Workload::create(bench.ycsb, &mut session, false)).unwrap_err();
     assert!(trouble.what.contains("usertable exists already"), "{trouble}");
     assert_eq!(bench.rows(), 200);
-    now(Workload::<FakeSession>::create(bench.ycsb, &mut session, true)).unwrap();
+    now(Workload::create(bench.ycsb, &mut session, true)).unwrap();
     assert_eq!(bench.rows(), 0);
 }
 
@@ -239,7 +239,7 @@ fn a_lost_row_is_found_by_its_key_although_the_count_may_be_right() {
     for _ in 0..20 {
         assert_eq!(bench.step(), (INSERT, Outcome::Ok));
     }
-    let mut did = Workload::<FakeSession>::evidence(bench.ycsb);
+    let mut did = Workload::evidence(bench.ycsb);
     let whole = bench.check_keys(&[Some(did.clone())], true, 100);
     assert_eq!(
         whole[1].expected,

@@ -9,9 +9,9 @@ fn a_stream_is_repeated_by_its_seed_and_differs_from_all_others() {
         let worker = worker_of(&ycsb);
         let mut thread = thread_of(&ycsb, &worker, stream, false);
         for _ in 0..500 {
-            Workload::<FakeSession>::next(&ycsb, &worker, &mut thread);
+            Workload::next(&ycsb, &worker, &mut thread);
         }
-        Workload::<FakeSession>::stream_hash(&ycsb, &thread)
+        Workload::stream_hash(&ycsb, &thread)
     };
     assert_eq!(hash(1, 0), hash(1, 0));
     let all: std::collections::HashSet<u64> = [hash(1, 0), hash(1, 1), hash(2, 0), hash(2, 1)].into();
@@ -24,7 +24,7 @@ fn a_streams_hash_covers_the_first_ten_thousand_operations() {
     let mut hashes = Vec::new();
     for operations in [9_999, 1, 1, 500] {
         (0..operations).for_each(|_| ignore(bench.next()));
-        hashes.push(Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread));
+        hashes.push(Workload::stream_hash(bench.ycsb, &bench.thread));
     }
     assert_ne!(hashes[0], hashes[1]);
     assert_eq!(hashes[1], hashes[2]);
@@ -50,7 +50,7 @@ fn what_other_users_insert_does_not_change_a_streams_hash() {
             beside.ycsb.space.inserts().unwrap().settle(index, false);
         }
     }
-    let hash = |bench: &Bench| Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread);
+    let hash = |bench: &Bench| Workload::stream_hash(bench.ycsb, &bench.thread);
     assert_eq!(hash(&alone), hash(&beside));
 }
 
@@ -59,7 +59,7 @@ fn other_options_give_another_hash() {
     let hash = |spec: YcsbSpec| {
         let mut bench = Bench::new(spec);
         (0..100).for_each(|_| ignore(bench.next()));
-        Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread)
+        Workload::stream_hash(bench.ycsb, &bench.thread)
     };
     let zipfian = YcsbSpec {
         request_distribution: RequestDistribution::Zipfian,
@@ -80,7 +80,7 @@ fn other_options_give_another_hash() {
 fn a_witness_only_reads_and_only_where_the_mix_reads() {
     let witness = |spec: &YcsbSpec| {
         let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-        Workload::<FakeSession>::witness_operation(&ycsb)
+        Workload::witness_operation(&ycsb)
     };
     assert_eq!(witness(&only(UPDATE)), None);
     let spec = YcsbSpec {
@@ -106,9 +106,9 @@ fn keys_of(distribution: RequestDistribution, mixed: bool) -> u64 {
         operation_count: Some(20_000),
         ..YcsbSpec::default()
     });
-    let mut folded = Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread);
+    let mut folded = Workload::stream_hash(bench.ycsb, &bench.thread);
     for _ in 0..20_000 {
-        let kind = Workload::<FakeSession>::next(bench.ycsb, &bench.worker, &mut bench.thread);
+        let kind = Workload::next(bench.ycsb, &bench.worker, &mut bench.thread);
         folded = mix(folded, kind as u64);
         folded = bench
             .thread
@@ -122,10 +122,7 @@ fn keys_of(distribution: RequestDistribution, mixed: bool) -> u64 {
             .iter()
             .fold(folded, |sum, &byte| mix(sum, byte.into()));
     }
-    mix(
-        folded,
-        Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread),
-    )
+    mix(folded, Workload::stream_hash(bench.ycsb, &bench.thread))
 }
 
 /// Changed only together with [`super::super::GENERATOR_VERSION`]. Distributions that need no mathematics of the

@@ -219,10 +219,10 @@ fn what_the_end_of_the_run_leaves_open_is_revoked() {
         ..only(INSERT)
     });
     (0..5).for_each(|_| ignore(bench.step()));
-    assert!(Workload::<FakeSession>::owes(bench.ycsb, &bench.thread));
-    Workload::<FakeSession>::abandon(bench.ycsb, &mut bench.thread, &mut bench.probe);
+    assert!(Workload::owes(bench.ycsb, &bench.thread));
+    Workload::abandon(bench.ycsb, &mut bench.thread, &mut bench.probe);
     assert_eq!((bench.probe.revoked, bench.evidence().inserts_failed), (5, 5));
-    assert!(!Workload::<FakeSession>::owes(bench.ycsb, &bench.thread));
+    assert!(!Workload::owes(bench.ycsb, &bench.thread));
 }
 
 #[test]
@@ -247,8 +247,8 @@ fn operations_are_listed_with_commit_only_where_there_is_one() {
             ..Default::default()
         };
         let ycsb = Ycsb::new(&spec, 1, ClientSpec::default()).unwrap();
-        let keeps = Workload::<FakeSession>::needs(&ycsb).own_session;
-        (Workload::<FakeSession>::operations(&ycsb).to_vec(), keeps)
+        let keeps = Workload::needs(&ycsb).own_session;
+        (Workload::operations(&ycsb).to_vec(), keeps)
     };
     let (alone, keeps_none) = operations(1);
     assert_eq!((alone.len(), keeps_none), (COMMIT, false));

@@ -5,12 +5,13 @@
 //! state.
 mod form;
 
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement, TokenRanges};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
+use crate::any::AnySql;
+use crate::outcome::{FailClass, OpError};
+use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
+use crate::row::RowBuf;
+use crate::sql::{Ask, SqlSession, Statement, TokenRanges};
+use crate::transaction::{Access, Transactional};
+use crate::value::Value;
 use form::{Form, UpdateOf};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -81,8 +82,9 @@ impl<S: SqlSession> SqlRecords<S> {
         }
     }
 
-    pub fn session(&self) -> &S {
-        &self.session
+    /// The session beneath.
+    pub fn sql(&mut self) -> &mut S {
+        &mut self.session
     }
 
     #[inline]
@@ -189,7 +191,7 @@ impl<S: SqlSession> SqlRecords<S> {
         table: Table,
         form: Form,
         ranges: TokenRanges,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let statement = self.statement(table, form).await?;
         let mut rows = 0;
@@ -253,14 +255,19 @@ fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Value<'a>> {
         .map(Value::Text)
 }
 
-impl<S: SqlSession + Transactional> SpeaksSql for SqlRecords<S> {
-    type Sql = S;
-    fn sql(&mut self) -> &mut S {
-        &mut self.session
+impl<S: SqlSession + Transactional + 'static> SqlRecords<S> {
+    /// The session beneath, as an object.
+    pub fn into_any(self) -> AnySql {
+        AnySql::new(self.session)
     }
 }
 
 impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
+    #[inline]
+    fn asked(&self) -> Option<u32> {
+        self.session.asked()
+    }
+
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
         self.tables = tables
             .iter()
@@ -351,7 +358,7 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
         start: &[u8],
         limit: Option<u32>,
         fields: Fields,
-        each: &mut impl FnMut(&RowBuf),
+        each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let start = Value::Text(start);
         match (limit, self.session.dialect().token_ranges) {

@@ -1,6 +1,6 @@
 //! The statements of a record table, as text and as places in a list.
-use bakeoff_model::record::{Fields, TableSpec, ValueType};
-use bakeoff_model::sql::{Ask, Dialect};
+use crate::record::{Fields, TableSpec, ValueType};
+use crate::sql::{Ask, Dialect};
 use std::fmt::Write;
 
 /// One form of statement on one table.
@@ -206,7 +206,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::sql::TokenRanges;
+    use crate::sql::TokenRanges;
     use std::collections::BTreeSet;
 
     const DIALECT: Dialect = Dialect {

@@ -1,0 +1,195 @@
+//! Sessions as objects, one type for each shape: a workload is compiled once, against these, and a driver once, against its
+//! own session. The future of a call lies in a slot beside the session, so nothing is allocated for it.
+mod object;
+
+use crate::driver::Asked;
+use crate::outcome::OpError;
+use crate::pipeline::{Part, Pipeline};
+use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
+use crate::row::RowBuf;
+use crate::slot::Slot;
+use crate::sql::{Ask, Dialect, SqlSession};
+use crate::sql_records::SqlRecords;
+use crate::statement::{Done, Statement};
+use crate::transaction::{Access, Transactional};
+use crate::value::Value;
+use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// Any session that speaks SQL.
+pub struct AnySql {
+    session: Box<dyn object::SqlObject>,
+    slot: Slot,
+    dialect: &'static Dialect,
+}
+
+impl AnySql {
+    pub fn new(session: impl SqlSession + Transactional + 'static) -> Self {
+        Self {
+            dialect: session.dialect(),
+            session: Box::new(session),
+            slot: Slot::default(),
+        }
+    }
+}
+
+/// An object of which a test knows what session it is.
+pub struct Known<S> {
+    any: AnySql,
+    of: PhantomData<S>,
+}
+
+impl<S: SqlSession + Transactional + 'static> Known<S> {
+    pub fn new(session: S) -> Self {
+        Self {
+            any: AnySql::new(session),
+            of: PhantomData,
+        }
+    }
+
+    pub fn any(&mut self) -> &mut AnySql {
+        &mut self.any
+    }
+}
+
+impl<S: 'static> Deref for Known<S> {
+    type Target = S;
+    fn deref(&self) -> &S {
+        let session: &dyn Any = &*self.any.session;
+        session
+            .downcast_ref()
+            .unwrap_or_else(|| unreachable!("it was made of one"))
+    }
+}
+
+impl<S: 'static> DerefMut for Known<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        let session: &mut dyn Any = &mut *self.any.session;
+        session
+            .downcast_mut()
+            .unwrap_or_else(|| unreachable!("it was made of one"))
+    }
+}
+
+/// Any session that has records: its own, or made of SQL.
+pub enum AnyRecords {
+    Own(OwnRecords),
+    Sql(SqlRecords<AnySql>),
+}
+
+/// Any session that has records of its own.
+pub struct OwnRecords {
+    session: Box<dyn object::RecordObject>,
+    slot: Slot,
+}
+
+impl AnyRecords {
+    pub fn new(session: impl RecordSession + Transactional + 'static) -> Self {
+        Self::Own(OwnRecords {
+            session: Box::new(session),
+            slot: Slot::default(),
+        })
+    }
+
+    pub fn of_sql(session: AnySql) -> Self {
+        Self::Sql(SqlRecords::new(session))
+    }
+}
+
+impl Asked for AnySql {
+    #[inline]
+    fn asked(&self) -> Option<u32> {
+        self.session.asked()
+    }
+}
+
+impl Asked for AnyRecords {
+    #[inline]
+    fn asked(&self) -> Option<u32> {
+        match self {
+            Self::Own(own) => own.session.asked(),
+            Self::Sql(sql) => sql.asked(),
+        }
+    }
+}
+
+/// A session trait for [`AnySql`]: each call is the object's.
+macro_rules! through_the_slot {
+    ($(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)*) => {
+        $(#[inline]
+        async fn $method(&mut self, $($name: $type),*) -> Result<$out, OpError> {
+            self.session.$method(&mut self.slot, $($name),*).await
+        })*
+    };
+}
+
+impl SqlSession for AnySql {
+    #[inline]
+    fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
+    fn asked(&self) -> Option<u32> {
+        self.session.asked()
+    }
+
+    through_the_slot! {
+        fn prepare(ask: &Ask<'_>) -> Statement;
+        fn execute(statement: Statement, params: &[Value<'_>]) -> Done;
+        fn query(statement: Statement, params: &[Value<'_>], each: &mut dyn FnMut(&RowBuf)) -> u64;
+        fn query_one(statement: Statement, params: &[Value<'_>]) -> Option<&RowBuf>;
+        fn execute_text(sql: &str) -> Done;
+        fn query_text(sql: &str, each: &mut dyn FnMut(&RowBuf)) -> u64;
+        fn bulk_insert(table: &str, columns: &[&str], next: &mut dyn FnMut(&mut RowBuf) -> bool) -> u64;
+        fn run_batch(batch: &Pipeline) -> ();
+        fn query_all(reads: &Pipeline, each: &mut dyn FnMut(&RowBuf)) -> u64;
+        fn run_pipeline(pipeline: &Pipeline, each: &mut dyn FnMut(usize, Part<'_>)) -> ();
+    }
+}
+
+impl Transactional for AnySql {
+    through_the_slot! {
+        fn begin(access: Access) -> ();
+        fn commit() -> ();
+        fn rollback() -> ();
+    }
+}
+
+/// A session trait for [`AnyRecords`]: each call is the object's, or the adapter's.
+macro_rules! by_either {
+    ($(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)*) => {
+        $(#[inline]
+        async fn $method(&mut self, $($name: $type),*) -> Result<$out, OpError> {
+            match self {
+                Self::Own(own) => own.session.$method(&mut own.slot, $($name),*).await,
+                Self::Sql(sql) => sql.$method($($name),*).await,
+            }
+        })*
+    };
+}
+
+impl RecordSession for AnyRecords {
+    by_either! {
+        fn attach(tables: &[TableSpec]) -> ();
+        fn prepare(table: Table, uses: &[Use]) -> ();
+        fn create_table(table: &TableSpec) -> ();
+        fn drop_table(table: &TableSpec) -> ();
+        fn table_exists(table: &TableSpec) -> bool;
+        fn read(table: Table, key: &[u8], fields: Fields) -> Option<&RowBuf>;
+        fn insert(table: Table, record: Record<'_>) -> Option<u64>;
+        fn update(table: Table, key: &[u8], values: &[FieldValue<'_>]) -> Option<u64>;
+        fn delete(table: Table, key: &[u8]) -> Option<u64>;
+        fn scan(table: Table, start: &[u8], limit: Option<u32>, fields: Fields, each: &mut dyn FnMut(&RowBuf)) -> u64;
+        fn insert_batch(table: Table, records: &[Record<'_>]) -> u64;
+        fn count(table: Table) -> u64;
+    }
+}
+
+impl Transactional for AnyRecords {
+    by_either! {
+        fn begin(access: Access) -> ();
+        fn commit() -> ();
+        fn rollback() -> ();
+    }
+}

@@ -1,0 +1,65 @@
+//! The traits that sessions are objects of. In a room of their own: their calls have the names of the sessions' own.
+use crate::outcome::OpError;
+use crate::pipeline::{Part, Pipeline};
+use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
+use crate::row::RowBuf;
+use crate::slot::{Placed, Slot};
+use crate::sql::{Ask, SqlSession};
+use crate::statement::{Done, Statement};
+use crate::transaction::{Access, Transactional};
+use crate::value::Value;
+use std::any::Any;
+
+/// The twin of session traits that can be made an object: the same calls, their futures in a slot. `'own`: for as long as the
+/// session is borrowed, with the row that it gives; `'call`: for as long as the call lasts.
+macro_rules! object_form {
+    ($object:ident<$own:lifetime, $call:lifetime> of $first:ident + $second:ident { $(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)* }) => {
+        pub trait $object: Any {
+            $(fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, $($name: $type),*) -> Placed<$call, Result<$out, OpError>>;)*
+            fn asked(&self) -> Option<u32>;
+        }
+        impl<S: $first + $second + 'static> $object for S {
+            $(#[inline]
+            fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, $($name: $type),*) -> Placed<$call, Result<$out, OpError>> {
+                slot.put(S::$method(self, $($name),*))
+            })*
+            fn asked(&self) -> Option<u32> {
+                <S as $first>::asked(self)
+            }
+        }
+    };
+}
+
+object_form!(SqlObject<'own, 'call> of SqlSession + Transactional {
+    fn prepare(ask: &'call Ask<'call>) -> Statement;
+    fn execute(statement: Statement, params: &'call [Value<'call>]) -> Done;
+    fn query(statement: Statement, params: &'call [Value<'call>], each: &'call mut (dyn FnMut(&RowBuf) + 'call)) -> u64;
+    fn query_one(statement: Statement, params: &'call [Value<'call>]) -> Option<&'own RowBuf>;
+    fn execute_text(sql: &'call str) -> Done;
+    fn query_text(sql: &'call str, each: &'call mut (dyn FnMut(&RowBuf) + 'call)) -> u64;
+    fn bulk_insert(table: &'call str, columns: &'call [&'call str], next: &'call mut (dyn FnMut(&mut RowBuf) -> bool + 'call)) -> u64;
+    fn run_batch(batch: &'call Pipeline) -> ();
+    fn query_all(reads: &'call Pipeline, each: &'call mut (dyn FnMut(&RowBuf) + 'call)) -> u64;
+    fn run_pipeline(pipeline: &'call Pipeline, each: &'call mut (dyn FnMut(usize, Part<'_>) + 'call)) -> ();
+    fn begin(access: Access) -> ();
+    fn commit() -> ();
+    fn rollback() -> ();
+});
+
+object_form!(RecordObject<'own, 'call> of RecordSession + Transactional {
+    fn attach(tables: &'call [TableSpec]) -> ();
+    fn prepare(table: Table, uses: &'call [Use]) -> ();
+    fn create_table(table: &'call TableSpec) -> ();
+    fn drop_table(table: &'call TableSpec) -> ();
+    fn table_exists(table: &'call TableSpec) -> bool;
+    fn read(table: Table, key: &'call [u8], fields: Fields) -> Option<&'own RowBuf>;
+    fn insert(table: Table, record: Record<'call>) -> Option<u64>;
+    fn update(table: Table, key: &'call [u8], values: &'call [FieldValue<'call>]) -> Option<u64>;
+    fn delete(table: Table, key: &'call [u8]) -> Option<u64>;
+    fn scan(table: Table, start: &'call [u8], limit: Option<u32>, fields: Fields, each: &'call mut (dyn FnMut(&RowBuf) + 'call)) -> u64;
+    fn insert_batch(table: Table, records: &'call [Record<'call>]) -> u64;
+    fn count(table: Table) -> u64;
+    fn begin(access: Access) -> ();
+    fn commit() -> ();
+    fn rollback() -> ();
+});
