@@ -10,6 +10,8 @@ use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::sql::{Ask, SqlSession};
+use bakeoff_model::sql_records::SqlRecords;
+use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
 use bench::{open, postgresql_wire_driver, run_on_reactor, wire_driver};
 use proptest::prelude::*;
@@ -49,7 +51,7 @@ static COUNTING: Counting = Counting;
 const ALL_STEPS: usize = 6;
 
 /// All that a session is used for; how far it came, in steps.
-async fn converse(driver: &impl Driver<Session: SpeaksSql>) -> usize {
+async fn converse<S: SqlSession + Transactional>(driver: &impl Driver<Session = SqlRecords<S>>) -> usize {
     let Ok(mut session) = open(driver).await else {
         return 0;
     };

@@ -1,7 +1,8 @@
 //! What each transaction of TPC-C does to the data, row by row: everything that must change by what the specification says,
 //! and nothing else. On a small population in SQLite.
+use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
-use bakeoff_drivers::sqlite::{SqliteDriver, SqliteSession};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Outcome;
@@ -9,7 +10,6 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
 use bakeoff_model::sql::SqlSession;
-use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::workload::{Answer, Probe, Queries, ThreadId, Workload};
 use bakeoff_workloads::tpcc::Tpcc;
 use std::future::Future;
