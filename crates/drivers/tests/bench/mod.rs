@@ -2,26 +2,27 @@
 #![allow(dead_code)] // every test file uses its own part of it
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
-use bakeoff_drivers::Secret;
-use bakeoff_drivers::cassandra::CassandraDriver;
 use bakeoff_drivers::cassandra::CassandraSpec;
 use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::library::LibraryDriver;
 use bakeoff_drivers::mysql::wire::WireDriver;
-use bakeoff_drivers::null::NullDriver;
-use bakeoff_drivers::null::NullSpec;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
+use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
-use bakeoff_model::driver::Driver;
-use bakeoff_model::endpoint::{Endpoint, Routing};
-use bakeoff_model::needs::Needs;
+use bakeoff_drivers::{DRIVERS, Secret};
+use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::driver::{AnyDriver, Driver, Make, formed};
+use bakeoff_model::endpoint::Endpoint;
+use bakeoff_model::needs::{Needs, Offer};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{IoKind, Isolation};
+use bakeoff_model::run::{IoKind, Isolation, RunSpec, RunnerKind};
 use bakeoff_model::value::Value;
+use schemars::SchemaGenerator;
+use serde_json::{Value as Document, json};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -40,21 +41,6 @@ pub trait Bench {
     /// Runs a test's future on a runner that suits the driver.
     fn run<T>(test: impl Future<Output = T>) -> T {
         run(test)
-    }
-}
-
-pub struct Null;
-
-impl Bench for Null {
-    type Driver = NullDriver;
-    fn driver() -> Option<NullDriver> {
-        Some(NullDriver::new(
-            NullSpec {
-                store: true,
-                ..NullSpec::default()
-            },
-            1,
-        ))
     }
 }
 
@@ -133,16 +119,115 @@ impl Bench for PostgresqlLibrary {
     }
 }
 
-/// A Cassandra node that the environment names:
-/// `BAKEOFF_TEST_CASSANDRA=cassandra://user@host:port/keyspace` (the keyspace may be made and written to),
-/// `BAKEOFF_TEST_CASSANDRA_PASSWORD` (without it nobody is asked who they are).
-pub struct Cassandra;
+/// A client library of the build, and a system that it can speak to.
+pub struct System {
+    pub client: &'static ClientLibrary,
+    /// Levels of isolation that it has.
+    pub levels: &'static [Isolation],
+    spec: RunSpec,
+}
 
-impl Bench for Cassandra {
-    type Driver = CassandraDriver;
-    fn driver() -> Option<CassandraDriver> {
-        cassandra_spec().map(|spec| CassandraDriver::new(&spec, &Routing::Any, TIMEOUT).unwrap())
+impl System {
+    /// Those of which this machine, or one that the environment names, has a system. They have these offers.
+    pub fn at_hand(offers: &[Offer]) -> Vec<Self> {
+        let mut found = vec![];
+        for driver in DRIVERS {
+            let Some(document) = document(driver) else {
+                continue;
+            };
+            for client in driver.clients {
+                if offers.iter().all(|offer| client.offers.has(*offer)) {
+                    found.push(Self::new(driver, client, document.clone()));
+                }
+            }
+        }
+        found
     }
+
+    /// Of SQL and transactions.
+    pub fn of_sql() -> impl Iterator<Item = Self> {
+        let found = Self::at_hand(&[Offer::Transactions]).into_iter();
+        found.filter(|system| matches!(system.client.make, Make::Sql(_)))
+    }
+
+    fn new(driver: &Registration, client: &'static ClientLibrary, mut document: Document) -> Self {
+        if driver.clients.len() > 1 {
+            document["client"] = client.name.into();
+        }
+        let run = json!({
+            "format": 1, "phase": "run", "driver": document, "workload": { "kind": "ycsb" },
+            "timeout_s": TIMEOUT.as_secs(),
+        });
+        Self {
+            client,
+            levels: driver.isolation,
+            spec: serde_json::from_value(run).unwrap(),
+        }
+    }
+
+    pub fn run<T>(&self, test: impl Future<Output = T>) -> T {
+        match self.client.runners[0] {
+            RunnerKind::Reactor => run_on_reactor(test),
+            _ => run(test),
+        }
+    }
+
+    /// A session of its own.
+    pub async fn records(&self) -> AnyRecords {
+        session(&*match self.client.make {
+            Make::Records(make) => make(&self.spec).unwrap(),
+            Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_sql),
+        })
+        .await
+    }
+
+    pub async fn sql(&self) -> AnySql {
+        match self.client.make {
+            Make::Sql(make) => session(&*make(&self.spec).unwrap()).await,
+            Make::Records(_) => panic!("{} speaks no SQL", self.client.name),
+        }
+    }
+}
+
+async fn session<S>(driver: &dyn AnyDriver<S>) -> S {
+    let client = driver.open(0).await.expect("open");
+    client.session(0, Needs::default()).await.unwrap()
+}
+
+/// A driver's part of a run's document. A server is the one that the environment names by the driver's kind:
+/// `BAKEOFF_TEST_MYSQL=mysql://user@host:port/database`, `BAKEOFF_TEST_MYSQL_PASSWORD`.
+fn document(driver: &Registration) -> Option<Document> {
+    let schema = driver.schema(&mut SchemaGenerator::default()).to_value();
+    let mut document = json!({ "kind": driver.kind });
+    let mut give = |option: &str, value: Document| {
+        if schema["properties"].get(option).is_some() {
+            document[option] = value;
+        }
+    };
+    if schema["properties"].get("endpoints").is_some() {
+        let variable = format!("BAKEOFF_TEST_{}", driver.kind.to_uppercase());
+        let [user, address, database] = server_in(&variable, driver.kind)?;
+        let password = format!("{variable}_PASSWORD");
+        let says_who = std::env::var(&password).is_ok();
+        give("endpoints", json!([endpoint(&address)]));
+        for name in ["schema", "database", "keyspace"] {
+            give(name, database.clone().into());
+        }
+        if says_who {
+            give("password", json!({ "env": password }));
+        }
+        let must_say_who = schema["required"].as_array().unwrap().contains(&"user".into());
+        if says_who || must_say_who {
+            give("user", user.into());
+        }
+        give("throwaway_password", true.into());
+        give("replication_factor", 1.into());
+        give("page_size", 100.into());
+    }
+    give("path", sqlite_file().display().to_string().into());
+    give("pragmas", json!({ "journal_mode": "WAL", "synchronous": "OFF" }));
+    give("store", true.into());
+    Some(document)
 }
 
 pub fn sqlite_file() -> PathBuf {
@@ -214,6 +299,7 @@ pub fn postgresql_spec() -> Option<PostgresqlSpec> {
     })
 }
 
+/// Without a password nobody is asked who they are.
 pub fn cassandra_spec() -> Option<CassandraSpec> {
     let [user, address, keyspace] = server_in("BAKEOFF_TEST_CASSANDRA", "cassandra")?;
     let password = password_in(CASSANDRA_PASSWORD_VARIABLE);

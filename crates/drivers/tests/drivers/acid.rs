@@ -2,6 +2,7 @@
 //! transactions do to each other at each isolation level that a plan may name. Its tables, but only a few columns of them.
 //!
 //! Whether one waits for the other is seen without a clock: who may not wait is refused.
+use crate::bench::System;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::Isolation;
@@ -271,58 +272,41 @@ const ANY: &[Isolation] = &[
 ];
 /// Where what was read stays.
 const REPEATABLE: &[Isolation] = &[Isolation::RepeatableRead, Isolation::Serializable];
-const SERIALIZABLE: &[Isolation] = &[Isolation::Serializable];
 
-/// A test of each of the cases, at each of the levels.
-macro_rules! at {
-    ($bench:ident, $levels:expr, [$($case:ident),* $(,)?]) => {
-        $(#[test]
-        fn $case() {
-            use crate::bench::{Bench, open};
-                        let Some(driver) = crate::bench::$bench::driver() else { return };
-            crate::bench::$bench::run(async {
-                let mut first = open(&driver).await.unwrap();
-                let mut second = open(&driver).await.unwrap();
-                for level in $levels {
-                    let sessions = (first.sql(), second.sql());
-                    let mut pair = crate::acid::Pair::new(sessions, *level).await;
-                    crate::acid::$case(&mut pair).await;
-                    pair.drop_tables().await;
+/// A test of each of the cases, at each of the levels that a system has.
+macro_rules! on_every_client {
+    ($($levels:ident: [$($case:ident),* $(,)?])*) => {
+        mod every_client {
+            use super::*;
+            $($(
+                #[test]
+                fn $case() {
+                    for system in System::of_sql() {
+                        system.run(async {
+                            let (mut first, mut second) = (system.sql().await, system.sql().await);
+                            for level in $levels.iter().filter(|level| system.levels.contains(level)) {
+                                let mut pair = Pair::new((&mut first, &mut second), *level).await;
+                                super::$case(&mut pair).await;
+                                pair.drop_tables().await;
+                            }
+                        });
+                    }
                 }
-            });
-        })*
-    };
-}
-
-/// All of them in a module: those that hold at any level, and those that need what is read to stay.
-macro_rules! on {
-    ($module:ident: $bench:ident, $any:expr, $repeatable:expr) => {
-        mod $module {
-            at!(
-                $bench,
-                $any,
-                [
-                    a_transaction_is_done_as_a_whole_or_not_at_all,
-                    an_order_status_sees_committed_orders_alone,
-                    new_orders_of_a_district_follow_each_other,
-                    a_payment_and_a_delivery_to_one_customer_both_count,
-                ]
-            );
-            at!(
-                $bench,
-                $repeatable,
-                [
-                    a_price_stays_for_who_has_read_it,
-                    no_new_order_appears_to_a_delivery,
-                    no_order_appears_to_an_order_status,
-                ]
-            );
+            )*)*
         }
     };
 }
 
-on!(sqlite: Sqlite, crate::acid::SERIALIZABLE, crate::acid::SERIALIZABLE);
-on!(mysql_wire: MysqlWire, crate::acid::ANY, crate::acid::REPEATABLE);
-on!(mysql_library: Mysql, crate::acid::ANY, crate::acid::REPEATABLE);
-on!(postgresql_wire: PostgresqlWire, crate::acid::ANY, crate::acid::REPEATABLE);
-on!(postgresql_library: PostgresqlLibrary, crate::acid::ANY, crate::acid::REPEATABLE);
+on_every_client!(
+    ANY: [
+        a_transaction_is_done_as_a_whole_or_not_at_all,
+        an_order_status_sees_committed_orders_alone,
+        new_orders_of_a_district_follow_each_other,
+        a_payment_and_a_delivery_to_one_customer_both_count,
+    ]
+    REPEATABLE: [
+        a_price_stays_for_who_has_read_it,
+        no_new_order_appears_to_a_delivery,
+        no_order_appears_to_an_order_status,
+    ]
+);

@@ -1,6 +1,8 @@
-//! What every driver of records must do, case by case, against every system that is at hand.
-use crate::bench::{self, Bench, open, row, table, texts};
-use bakeoff_model::driver::Driver;
+//! What every driver must do with records, case by case: every client library of the build, against every system that is at
+//! hand.
+use crate::bench::{System, row, table, texts};
+use bakeoff_model::any::AnyRecords;
+use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec};
 use bakeoff_model::transaction::{Access, Transactional};
@@ -8,11 +10,8 @@ use bakeoff_model::transaction::{Access, Transactional};
 const T: Table = Table(0);
 
 /// Opens a session on a fresh, empty table.
-async fn fresh<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) -> D::Session {
-    let mut session = open(driver).await.unwrap();
+async fn fresh(system: &System, spec: &TableSpec) -> AnyRecords {
+    let mut session = system.records().await;
     session.attach(std::slice::from_ref(spec)).await.unwrap();
     session.drop_table(spec).await.unwrap();
     session.create_table(spec).await.unwrap();
@@ -38,21 +37,18 @@ async fn load(session: &mut impl RecordSession, keys: &[&str]) {
 }
 
 /// What a driver says of so many rows: nothing where the system does not count.
-fn told(driver: &impl Driver, rows: u64) -> Option<u64> {
-    driver.offers().counts().then_some(rows)
+fn told(system: &System, rows: u64) -> Option<u64> {
+    system.client.offers.counts().then_some(rows)
 }
 
-async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn every_byte_survives(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     let printable: Vec<u8> = (0x20..=0x7e).collect();
     let quotes = br#"'; DROP TABLE x; -- "`\ %_?$1 '' \' \\"#;
     let written = row("user1", [&printable, quotes, b""]);
     assert_eq!(
         session.insert(T, written.record()).await.unwrap(),
-        told(driver, 1)
+        told(system, 1)
     );
 
     let all = texts(session.read(T, b"user1", Fields::All).await.unwrap().unwrap());
@@ -69,11 +65,8 @@ async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
     assert_eq!(one, [quotes]);
 }
 
-async fn long_values_survive<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn long_values_survive(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     let long: Vec<u8> = (0..65_000u32).map(|i| b'a' + (i % 26) as u8).collect();
     session
         .insert(T, row("k", [&long, b"", &long]).record())
@@ -85,11 +78,8 @@ async fn long_values_survive<D: Driver<Session: RecordSession + Transactional>>(
     );
 }
 
-async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn a_missing_row_is_an_answer(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["there"]).await;
     assert!(session.read(T, b"gone", Fields::All).await.unwrap().is_none());
     assert_eq!(
@@ -104,22 +94,19 @@ async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession + Transacti
             )
             .await
             .unwrap(),
-        told(driver, 0)
+        told(system, 0)
     );
-    assert_eq!(session.delete(T, b"gone").await.unwrap(), told(driver, 0));
+    assert_eq!(session.delete(T, b"gone").await.unwrap(), told(system, 0));
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
-async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn updates_set_what_they_name(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["k", "other"]).await;
     let set = |field, value| FieldValue { field, value };
     assert_eq!(
         session.update(T, b"k", &[set(1, b"one")]).await.unwrap(),
-        told(driver, 1)
+        told(system, 1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
@@ -130,14 +117,14 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transacti
             .update(T, b"k", &[set(2, b"2"), set(0, b"0")])
             .await
             .unwrap(),
-        told(driver, 1)
+        told(system, 1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"0"[..], b"one", b"2"]
     );
     let all = [set(0, b"x"), set(1, b"y"), set(2, b"z")];
-    assert_eq!(session.update(T, b"k", &all).await.unwrap(), told(driver, 1));
+    assert_eq!(session.update(T, b"k", &all).await.unwrap(), told(system, 1));
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [b"x", b"y", b"z"]
@@ -154,11 +141,8 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transacti
     );
 }
 
-async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn an_update_to_an_equal_value_counts_its_row(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["k"]).await;
     assert_eq!(
         session
@@ -172,15 +156,12 @@ async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSes
             )
             .await
             .unwrap(),
-        told(driver, 1)
+        told(system, 1)
     );
 }
 
-async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn a_duplicate_key_is_a_constraint(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["k"]).await;
     let error = session
         .insert(T, row("k", [b"1", b"2", b"3"]).record())
@@ -194,13 +175,8 @@ async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession + Tran
     );
 }
 
-async fn scans_go_in_key_order_to_their_limit_or_the_end<
-    D: Driver<Session: RecordSession + Transactional>,
->(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn scans_go_in_key_order_to_their_limit_or_the_end(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["user5", "user10", "user2", "user31", "user4"]).await;
     assert_eq!(
         keys_from(&mut session, "user2", Some(3)).await,
@@ -221,22 +197,16 @@ async fn scans_go_in_key_order_to_their_limit_or_the_end<
     assert_eq!(cells, [[b"c".to_vec()]]);
 }
 
-async fn deleted_rows_are_gone<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn deleted_rows_are_gone(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["a", "b"]).await;
-    assert_eq!(session.delete(T, b"a").await.unwrap(), told(driver, 1));
+    assert_eq!(session.delete(T, b"a").await.unwrap(), told(system, 1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
-async fn batches_are_stored_whole<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn batches_are_stored_whole(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     let rows: Vec<_> = (0..237)
         .map(|i| row(&format!("k{i:04}"), [b"a", format!("v{i}").as_bytes(), b""]))
         .collect();
@@ -254,11 +224,8 @@ async fn batches_are_stored_whole<D: Driver<Session: RecordSession + Transaction
     assert_eq!(session.insert_batch(T, &[]).await.unwrap(), 0);
 }
 
-async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn a_batch_that_fails_stores_nothing(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["k0150"]).await;
     let rows: Vec<_> = (0..200)
         .map(|i| row(&format!("k{i:04}"), [b"a", b"b", b"c"]))
@@ -269,16 +236,13 @@ async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession + Tr
     assert_eq!(session.count(T).await.unwrap(), 1);
     // The session is not left inside a transaction.
     load(&mut session, &["after"]).await;
-    let mut other = open(driver).await.unwrap();
+    let mut other = system.records().await;
     other.attach(std::slice::from_ref(spec)).await.unwrap();
     assert_eq!(other.count(T).await.unwrap(), 2);
 }
 
-async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn transactions_commit_or_leave_nothing(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["kept"]).await;
     session.begin(Access::default()).await.unwrap();
     load(&mut session, &["new"]).await;
@@ -306,24 +270,19 @@ async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession +
     session.delete(T, b"kept").await.unwrap();
     load(&mut session, &["stays"]).await;
     session.commit().await.unwrap();
-    let mut other = open(driver).await.unwrap();
+    let mut other = system.records().await;
     other.attach(std::slice::from_ref(spec)).await.unwrap();
     assert_eq!(keys_from(&mut other, "", None).await, ["stays"]);
 }
 
-async fn a_session_that_goes_away_takes_its_transaction_along<
-    D: Driver<Session: RecordSession + Transactional>,
->(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn a_session_that_goes_away_takes_its_transaction_along(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     session.begin(Access::default()).await.unwrap();
     load(&mut session, &["lost"]).await;
     drop(session);
     // A server notices when it next looks at the socket.
     for _ in 0..100 {
-        let mut other = open(driver).await.unwrap();
+        let mut other = system.records().await;
         other.attach(std::slice::from_ref(spec)).await.unwrap();
         if other
             .insert(T, row("lost", [b"1", b"2", b"3"]).record())
@@ -337,8 +296,8 @@ async fn a_session_that_goes_away_takes_its_transaction_along<
     panic!("the row of a transaction that never committed is there");
 }
 
-async fn tables_come_and_go<D: Driver<Session: RecordSession + Transactional>>(driver: &D, spec: &TableSpec) {
-    let mut session = fresh(driver, spec).await;
+async fn tables_come_and_go(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     assert!(session.table_exists(spec).await.unwrap());
     assert!(
         session.create_table(spec).await.is_err(),
@@ -349,14 +308,11 @@ async fn tables_come_and_go<D: Driver<Session: RecordSession + Transactional>>(d
     session.drop_table(spec).await.unwrap();
 }
 
-async fn a_failing_operation_is_reported_as_failing<D: Driver<Session: RecordSession + Transactional>>(
-    driver: &D,
-    spec: &TableSpec,
-) {
-    let mut session = fresh(driver, spec).await;
+async fn a_failing_operation_is_reported_as_failing(system: &System, spec: &TableSpec) {
+    let mut session = fresh(system, spec).await;
     load(&mut session, &["k"]).await;
     session.read(T, b"k", Fields::All).await.unwrap();
-    let mut other = open(driver).await.unwrap();
+    let mut other = system.records().await;
     other.drop_table(spec).await.unwrap();
 
     // Both where the statement is prepared already and where it is not.
@@ -402,66 +358,42 @@ async fn a_failing_operation_is_reported_as_failing<D: Driver<Session: RecordSes
     assert_eq!(session.count(T).await.unwrap_err().outcome, refused);
 }
 
-/// One test per case and system, each on a table of its own, which is dropped at the end.
+/// One test per case, each on a table of its own for every client, which is dropped at the end.
 macro_rules! conformance {
-    ($system:ident, $bench:ty, [$($case:ident),* $(,)?]) => {
-        mod $system {
+    ($($case:ident $(if $offer:ident)?,)*) => {
+        mod every_client {
             use super::*;
             $(
                 #[test]
                 fn $case() {
-                    let Some(driver) = <$bench>::driver() else { return };
-                    let spec = table(&format!("{}_{}", stringify!($system), stringify!($case)).chars().take(50).collect::<String>());
-                    <$bench>::run(async {
-                        super::$case(&driver, &spec).await;
-                        open(&driver).await.unwrap().drop_table(&spec).await.unwrap();
-                    });
+                    for system in System::at_hand(&[$(Offer::$offer)?]) {
+                        let name = format!("{}_{}", system.client.name, stringify!($case));
+                        let spec = table(&name.chars().take(50).collect::<String>());
+                        system.run(async {
+                            super::$case(&system, &spec).await;
+                            system.records().await.drop_table(&spec).await.unwrap();
+                        });
+                    }
                 }
             )*
         }
     };
-    ($($system:ident: $bench:ty),*) => {
-        $(conformance!($system, $bench, [
-            every_byte_survives,
-            long_values_survive,
-            a_missing_row_is_an_answer,
-            updates_set_what_they_name,
-            an_update_to_an_equal_value_counts_its_row,
-            a_duplicate_key_is_a_constraint,
-            scans_go_in_key_order_to_their_limit_or_the_end,
-            deleted_rows_are_gone,
-            batches_are_stored_whole,
-            a_batch_that_fails_stores_nothing,
-            transactions_commit_or_leave_nothing,
-            a_session_that_goes_away_takes_its_transaction_along,
-            tables_come_and_go,
-            a_failing_operation_is_reported_as_failing,
-        ]);)*
-    };
 }
 
+// Where there are no transactions an INSERT may replace what is there.
 conformance!(
-    null: bench::Null,
-    sqlite: bench::Sqlite,
-    mysql: bench::Mysql,
-    wire: bench::MysqlWire,
-    postgresql_wire: bench::PostgresqlWire,
-    postgresql_library: bench::PostgresqlLibrary
-);
-
-// It has neither transactions nor constraints, and no order of keys.
-conformance!(
-    cassandra,
-    bench::Cassandra,
-    [
-        every_byte_survives,
-        long_values_survive,
-        a_missing_row_is_an_answer,
-        updates_set_what_they_name,
-        an_update_to_an_equal_value_counts_its_row,
-        deleted_rows_are_gone,
-        batches_are_stored_whole,
-        tables_come_and_go,
-        a_failing_operation_is_reported_as_failing,
-    ]
+    every_byte_survives,
+    long_values_survive,
+    a_missing_row_is_an_answer,
+    updates_set_what_they_name,
+    an_update_to_an_equal_value_counts_its_row,
+    a_duplicate_key_is_a_constraint if Transactions,
+    scans_go_in_key_order_to_their_limit_or_the_end if Scan,
+    deleted_rows_are_gone,
+    batches_are_stored_whole,
+    a_batch_that_fails_stores_nothing if Transactions,
+    transactions_commit_or_leave_nothing if Transactions,
+    a_session_that_goes_away_takes_its_transaction_along if Transactions,
+    tables_come_and_go,
+    a_failing_operation_is_reported_as_failing,
 );

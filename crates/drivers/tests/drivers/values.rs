@@ -1,5 +1,5 @@
 //! What every SQL session must do with values, purposes and transactions, on every SQL system that is at hand.
-use crate::bench::{Bench, Mysql, MysqlWire, PostgresqlLibrary, PostgresqlWire, Sqlite, open};
+use crate::bench::System;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::Isolation;
@@ -190,32 +190,23 @@ async fn a_transaction_ends_as_what_was_done_in_it<S: SqlSession + Transactional
     sql(session, &format!("DROP TABLE {table}")).await;
 }
 
-macro_rules! cases {
+macro_rules! on_every_client {
     ($($case:ident),* $(,)?) => {
-        cases!(sqlite: Sqlite, [$($case),*]);
-        cases!(wire: MysqlWire, [$($case),*]);
-        cases!(mysql: Mysql, [$($case),*]);
-        cases!(postgresql: PostgresqlWire, [$($case),*]);
-        cases!(postgresql_library: PostgresqlLibrary, [$($case),*]);
-    };
-    ($module:ident: $bench:ident, [$($case:ident),*]) => {
-        mod $module {
+        mod every_client {
             use super::*;
             $(
                 #[test]
                 fn $case() {
-                    let Some(driver) = $bench::driver() else { return };
-                    $bench::run(async {
-                        let mut session = open(&driver).await.unwrap();
-                        super::$case(session.sql()).await;
-                    });
+                    for system in System::of_sql() {
+                        system.run(async { super::$case(&mut system.sql().await).await });
+                    }
                 }
             )*
         }
     };
 }
 
-cases!(
+on_every_client!(
     every_value_comes_back_as_it_was_given,
     a_new_rows_number_is_told,
     a_row_that_is_there_gets_the_new_values,

@@ -78,7 +78,6 @@ fn a_driver_reads_its_options_and_refuses_others() {
 }
 
 /// Why Cassandra does not do this workload; empty: it does.
-#[cfg(feature = "cassandra")]
 fn refusal(workload: &str, options: Value) -> String {
     let answer = answer(
         &["resolve"],
@@ -91,7 +90,6 @@ fn refusal(workload: &str, options: Value) -> String {
 }
 
 #[test]
-#[cfg(feature = "cassandra")]
 fn what_cassandra_does_not_have_is_refused_in_words() {
     let ycsb = |options| refusal("ycsb", options);
     assert_eq!(ycsb(json!({ "preset": "a" })), "");

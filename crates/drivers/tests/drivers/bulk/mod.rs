@@ -9,7 +9,7 @@ macro_rules! on {
         <$bench as $crate::bench::Bench>::run(async {
             let mut session = $crate::bench::open(&driver).await.unwrap();
             <$bench as $crate::bench::Bench>::set_up(&mut session);
-            let $session = bakeoff_model::sql::SpeaksSql::sql(&mut session);
+            let $session = session.sql();
             $case
         })
     }};
@@ -41,24 +41,37 @@ mod rows;
 
 use cases::*;
 
-on_each_client!(
-    [
-        sqlite: Sqlite,
-        mysql_library: Mysql,
-        mysql_wire: MysqlWire,
-        mysql_wire_without_arrays: MysqlWireWithoutArrays,
-        postgresql_library: PostgresqlLibrary,
-        postgresql_wire: PostgresqlWire
-    ],
-    [
-        every_value_arrives_as_it_was_given,
-        text_may_stop_being_ascii_anywhere,
-        no_rows_and_many_rows_are_loaded,
-        a_row_larger_than_the_buffer_is_loaded,
-        a_duplicate_key_is_an_error_and_loads_nothing,
-        a_load_within_a_transaction_is_part_of_it,
-        columns_left_out_take_their_defaults,
-        a_column_may_be_given_values_of_several_types,
-        a_missing_table_is_refused,
-    ]
-);
+/// A test of each of the cases, on every client whose system is at hand.
+macro_rules! on_every_client {
+    ([$($case:ident),* $(,)?]) => {
+        mod every_client {
+            $(
+                #[test]
+                fn $case() {
+                    for system in crate::bench::System::of_sql() {
+                        system.run(async { super::$case(&mut system.sql().await).await });
+                    }
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! for_cases {
+    ($on:ident $($clients:tt)?) => {
+        $on!($($clients,)? [
+            every_value_arrives_as_it_was_given,
+            text_may_stop_being_ascii_anywhere,
+            no_rows_and_many_rows_are_loaded,
+            a_row_larger_than_the_buffer_is_loaded,
+            a_duplicate_key_is_an_error_and_loads_nothing,
+            a_load_within_a_transaction_is_part_of_it,
+            columns_left_out_take_their_defaults,
+            a_column_may_be_given_values_of_several_types,
+            a_missing_table_is_refused,
+        ]);
+    };
+}
+
+for_cases!(on_every_client);
+for_cases!(on_each_client [mysql_wire_without_arrays: MysqlWireWithoutArrays]);
