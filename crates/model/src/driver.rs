@@ -70,11 +70,14 @@ pub trait Asked {
     }
 }
 
+/// From a run's document to the driver that it asks for.
+pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
+
 /// How a run's driver is made, by the shape of its sessions.
 #[derive(Clone, Copy)]
 pub enum Make {
-    Sql(fn(&RunSpec) -> Result<Box<dyn AnyDriver<AnySql>>, Trouble>),
-    Records(fn(&RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble>),
+    Sql(MakeDriver<AnySql>),
+    Records(MakeDriver<AnyRecords>),
 }
 
 impl<D: Driver> AnyDriver<D::Session> for Arc<D> {

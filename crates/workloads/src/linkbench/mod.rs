@@ -228,7 +228,6 @@ impl Workload for Linkbench {
         session: &mut AnySql,
         _probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
-        let session = session;
         let kind = thread.request.kind;
         if thread.attempts == 0
             && let Some(tally) = Self::tally(kind, &thread.account)
