@@ -16,6 +16,7 @@ mod values;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use crate::server::target::{Protocol, Target, usage};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::endpoint::Routing;
 use bakeoff_model::needs::{Needs, Offers};
@@ -39,7 +40,7 @@ pub const DRIVER: Registration = Registration {
         runners: CassandraDriver::RUNNERS,
         // Rows lie in the order of a hash of their keys, so there are no scans.
         offers: Offers::NONE,
-        make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
+        make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
     }],
 };
 

@@ -11,6 +11,7 @@ mod pragmas;
 mod values;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
@@ -39,7 +40,7 @@ pub const DRIVER: Registration = Registration {
         name: "sqlite",
         runners: SqliteDriver::RUNNERS,
         offers: OFFERS,
-        make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
+        make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
     }],
 };
 

@@ -4,7 +4,7 @@
 //!
 //!     cargo run --release -p bakeoff-engine --example sqlite_read_cost [-- PAIRS [SECONDS]]
 use bakeoff_measure::{Control, execute};
-use bakeoff_model::any::AnyRecords;
+use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::object;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
@@ -144,6 +144,6 @@ fn engine(path: &Path, phase: &str, seconds: f64) -> Result<RunResult, Box<dyn E
     let driver = bakeoff_drivers::sqlite::driver(&spec).map_err(|trouble| trouble.to_string())?;
     let control = Arc::new(Control::default());
     control.start_now();
-    let driver = object(driver, |session| AnyRecords::of_sql(session.into_any()));
+    let driver = object(driver, |session| AnyRecords::of_sql(AnySql::beneath(session)));
     execute(&spec, driver, workload, control, Arc::new(drop)).map_err(|trouble| trouble.to_string().into())
 }

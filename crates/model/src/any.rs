@@ -2,12 +2,12 @@
 //! own session. The future of a call lies in a slot beside the session, so nothing is allocated for it.
 mod object;
 
-use crate::driver::Asked;
+use crate::endpoint::Asked;
 use crate::outcome::OpError;
 use crate::pipeline::{Part, Pipeline};
 use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use crate::row::RowBuf;
-use crate::slot::Slot;
+use crate::slot::{Slot, started};
 use crate::sql::{Ask, Dialect, SqlSession};
 use crate::sql_records::SqlRecords;
 use crate::statement::{Done, Statement};
@@ -31,6 +31,11 @@ impl AnySql {
             session: Box::new(session),
             slot: Slot::default(),
         }
+    }
+
+    /// The session beneath records that are made of SQL.
+    pub fn beneath(records: SqlRecords<impl SqlSession + Transactional + 'static>) -> Self {
+        Self::new(records.into_session())
     }
 }
 
@@ -119,7 +124,7 @@ macro_rules! through_the_slot {
     ($(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)*) => {
         $(#[inline]
         async fn $method(&mut self, $($name: $type),*) -> Result<$out, OpError> {
-            self.session.$method(&mut self.slot, $($name),*).await
+            started(|cx| self.session.$method(&mut self.slot, cx, $($name),*)).await
         })*
     };
 }
@@ -162,7 +167,7 @@ macro_rules! by_either {
         $(#[inline]
         async fn $method(&mut self, $($name: $type),*) -> Result<$out, OpError> {
             match self {
-                Self::Own(own) => own.session.$method(&mut own.slot, $($name),*).await,
+                Self::Own(own) => started(|cx| own.session.$method(&mut own.slot, cx, $($name),*)).await,
                 Self::Sql(sql) => sql.$method($($name),*).await,
             }
         })*

@@ -61,15 +61,6 @@ pub trait AnyClient<S> {
     fn session(&self, endpoint: usize, needs: Needs) -> Erased<'_, Result<S, OpError>>;
 }
 
-/// A session that may say more than answers.
-pub trait Asked {
-    /// Place of the endpoint that the last request went to, where its client chooses one for each request. `None`: the one that
-    /// the session was opened at.
-    fn asked(&self) -> Option<u32> {
-        None
-    }
-}
-
 /// From a run's document to the driver that it asks for.
 pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
 

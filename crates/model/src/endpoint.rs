@@ -107,6 +107,15 @@ fn none(what: &str, word: &str, mut known: Vec<&str>) -> Trouble {
     )
 }
 
+/// A session that may know where its requests go.
+pub trait Asked {
+    /// Place of the endpoint that the last request went to, where its client chooses one for each request. `None`: the one that
+    /// the session was opened at.
+    fn asked(&self) -> Option<u32> {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Memory in which the futures of a session's calls lie, one after the other, whatever their types: a call through an object
 //! then allocates nothing. A future is dropped in place, as any other; of one that is leaked ([`std::mem::forget`]) the memory
 //! is never used again.
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::mem::{MaybeUninit, forget, take};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -18,6 +18,30 @@ pub struct Slot {
 /// A future in a slot, which is free again when this is dropped.
 pub struct Placed<'s, T>(NonNull<dyn Future<Output = T> + 's>);
 
+/// A future in a slot that has been polled once.
+pub enum Started<'s, T> {
+    Ended(T),
+    Waits(Placed<'s, T>),
+}
+
+/// Calls what starts a future, with the context of who awaits it, and awaits what was started.
+#[inline]
+pub async fn started<'s, T>(start: impl FnOnce(&mut Context<'_>) -> Started<'s, T>) -> T {
+    let (mut start, mut waits) = (Some(start), None::<Placed<'s, T>>);
+    poll_fn(move |cx| match (&mut waits, start.take()) {
+        (Some(placed), _) => Pin::new(placed).poll(cx),
+        (None, None) => Poll::Pending,
+        (None, Some(start)) => match start(cx) {
+            Started::Ended(output) => Poll::Ready(output),
+            Started::Waits(placed) => {
+                waits = Some(placed);
+                Poll::Pending
+            }
+        },
+    })
+    .await
+}
+
 /// What lies in a slot, in the order in which it ends.
 struct Guest<'s, F> {
     future: F,
@@ -28,7 +52,7 @@ struct Frees<'s>(&'s mut bool);
 
 impl Slot {
     #[inline]
-    pub fn put<'s, F: Future + 's>(&'s mut self, future: F) -> Placed<'s, F::Output> {
+    fn put<'s, F: Future + 's>(&'s mut self, future: F) -> Placed<'s, F::Output> {
         const { assert!(align_of::<Guest<'s, F>>() <= align_of::<u128>()) };
         let units = size_of::<Guest<'s, F>>().div_ceil(size_of::<u128>());
         if self.taken || self.room.capacity() < units {
@@ -47,6 +71,20 @@ impl Slot {
             NonNull::new_unchecked(place)
         };
         Placed(placed)
+    }
+
+    /// Puts a future in and polls it, so that one which is ready at once costs its caller one call through an object.
+    #[inline]
+    pub fn start<'s, F: Future + 's>(
+        &'s mut self,
+        cx: &mut Context<'_>,
+        future: F,
+    ) -> Started<'s, F::Output> {
+        let mut placed = self.put(future);
+        match Pin::new(&mut placed).poll(cx) {
+            Poll::Ready(output) => Started::Ended(output),
+            Poll::Pending => Started::Waits(placed),
+        }
     }
 
     #[cold]
@@ -108,7 +146,7 @@ mod tests {
     #![allow(clippy::unwrap_used)] // test code throughout
     use super::*;
     use std::cell::Cell;
-    use std::future::{poll_fn, ready};
+    use std::future::ready;
     use std::pin::pin;
     use std::rc::Rc;
     use std::task::Waker;
@@ -160,6 +198,20 @@ mod tests {
         drop(placed);
         assert_eq!(dropped.get(), 1);
         assert!(!slot.taken && slot.room.capacity() * 16 >= 512);
+    }
+
+    #[test]
+    fn a_call_that_is_started_ends_at_once_or_waits_in_the_slot() {
+        let (mut slot, dropped) = (Slot::default(), Rc::new(Cell::new(0)));
+        assert_eq!(now(started(|cx| slot.start(cx, ready(3)))), Poll::Ready(3));
+        assert!(!slot.taken);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut call = Box::pin(started(|cx| slot.start(cx, waits(Counts(dropped.clone()), 1))));
+        assert_eq!(call.as_mut().poll(&mut context), Poll::Pending);
+        assert_eq!(call.as_mut().poll(&mut context), Poll::Ready(1001));
+        drop(call);
+        assert!(!slot.taken);
+        assert_eq!(dropped.get(), 1);
     }
 
     #[test]

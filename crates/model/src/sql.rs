@@ -43,7 +43,7 @@ impl<'a> Ask<'a> {
 
 pub trait SqlSession {
     fn dialect(&self) -> &'static Dialect;
-    /// As [`crate::driver::Asked::asked`].
+    /// As [`crate::endpoint::Asked::asked`].
     fn asked(&self) -> Option<u32> {
         None
     }

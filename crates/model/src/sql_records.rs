@@ -5,7 +5,6 @@
 //! state.
 mod form;
 
-use crate::any::AnySql;
 use crate::outcome::{FailClass, OpError};
 use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use crate::row::RowBuf;
@@ -255,10 +254,10 @@ fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Value<'a>> {
         .map(Value::Text)
 }
 
-impl<S: SqlSession + Transactional + 'static> SqlRecords<S> {
-    /// The session beneath, as an object.
-    pub fn into_any(self) -> AnySql {
-        AnySql::new(self.session)
+impl<S> SqlRecords<S> {
+    /// The session beneath.
+    pub fn into_session(self) -> S {
+        self.session
     }
 }
 

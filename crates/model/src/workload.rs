@@ -4,7 +4,7 @@
 //! run, each OS thread makes a `worker` state, each user a `thread` state on it, and then for each operation:
 //! `next` (draws the operation; pure arithmetic on the thread's own stream), `pause_ns`, `execute` once per attempt, `settle`
 //! once with the final outcome. (The operation drawn last may never be executed: the window has ended.) `next` and `execute` may not allocate, lock or format.
-use crate::driver::Asked;
+use crate::endpoint::Asked;
 use crate::event::Check;
 use crate::needs::Needs;
 use crate::outcome::{OpError, Outcome, Trouble};

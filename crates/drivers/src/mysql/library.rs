@@ -19,6 +19,7 @@ use crate::registration::{self, ClientLibrary};
 use crate::server::errors::not_one;
 use crate::server::statement::start;
 use crate::server::target::Target;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -38,7 +39,7 @@ pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "mysql_async",
     runners: LibraryDriver::RUNNERS,
     offers: OFFERS.and(Offer::Tls),
-    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
 };
 
 fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {

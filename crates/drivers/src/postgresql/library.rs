@@ -17,6 +17,7 @@ use crate::server::address::Address;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -40,7 +41,7 @@ pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "tokio_postgres",
     runners: LibraryDriver::RUNNERS,
     offers: OFFERS.and(Offer::Tls),
-    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
 };
 
 fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {

@@ -28,6 +28,7 @@ use crate::server::target::Target;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
+use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -51,7 +52,7 @@ pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
     runners: WireDriver::RUNNERS,
     offers: OFFERS.and(Offer::Pipeline),
-    make: Make::Sql(|spec| Ok(object(driver(spec)?, SqlRecords::into_any))),
+    make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
 };
 
 fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {

@@ -63,7 +63,7 @@ fn open(path: &str) -> AnySql {
         ..SqliteSpec::default()
     };
     let driver = SqliteDriver::new(spec, None, Duration::from_secs(10)).unwrap();
-    now(driver.session(&(), 0, Needs::default())).unwrap().into_any()
+    AnySql::beneath(now(driver.session(&(), 0, Needs::default())).unwrap())
 }
 
 fn user(workload: &Tpcc, stream: u64) -> <Tpcc as Workload>::Thread {

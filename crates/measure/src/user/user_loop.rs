@@ -16,7 +16,7 @@ use crate::user::probe::RecordProbe;
 use crate::user::session::{Place, Seat, Since, reopen, wait_in_window};
 use crate::user::watchdog::UserCell;
 use crate::user::worker::Worker;
-use bakeoff_model::driver::Asked;
+use bakeoff_model::endpoint::Asked;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::time::{SleepUntil, now_ns, set_deadline_ns, sleep_until};

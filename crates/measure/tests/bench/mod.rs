@@ -2,7 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)] // test code throughout; each file uses its part
 
 use bakeoff_measure::{Control, execute};
-use bakeoff_model::driver::{Asked, Driver};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::endpoint::Asked;
 use bakeoff_model::event::{Check, Event, Interval, RunResult, Series};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};

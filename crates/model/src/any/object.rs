@@ -3,25 +3,27 @@ use crate::outcome::OpError;
 use crate::pipeline::{Part, Pipeline};
 use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use crate::row::RowBuf;
-use crate::slot::{Placed, Slot};
+use crate::slot::{Slot, Started};
 use crate::sql::{Ask, SqlSession};
 use crate::statement::{Done, Statement};
 use crate::transaction::{Access, Transactional};
 use crate::value::Value;
 use std::any::Any;
+use std::task::Context;
 
-/// The twin of session traits that can be made an object: the same calls, their futures in a slot. `'own`: for as long as the
+/// The twin of session traits that can be made an object: the same calls, their futures started in a slot. `'own`: for as long as the
 /// session is borrowed, with the row that it gives; `'call`: for as long as the call lasts.
 macro_rules! object_form {
     ($object:ident<$own:lifetime, $call:lifetime> of $first:ident + $second:ident { $(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)* }) => {
+        #[allow(clippy::too_many_arguments)] // those of the call, and where it is started
         pub trait $object: Any {
-            $(fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, $($name: $type),*) -> Placed<$call, Result<$out, OpError>>;)*
+            $(fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, cx: &mut Context<'_>, $($name: $type),*) -> Started<$call, Result<$out, OpError>>;)*
             fn asked(&self) -> Option<u32>;
         }
         impl<S: $first + $second + 'static> $object for S {
             $(#[inline]
-            fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, $($name: $type),*) -> Placed<$call, Result<$out, OpError>> {
-                slot.put(S::$method(self, $($name),*))
+            fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, cx: &mut Context<'_>, $($name: $type),*) -> Started<$call, Result<$out, OpError>> {
+                slot.start(cx, S::$method(self, $($name),*))
             })*
             fn asked(&self) -> Option<u32> {
                 <S as $first>::asked(self)
