@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,7 +144,11 @@ def test_its_processes_are_all_its_own_and_none_outlives_a_kill(place: Path) -> 
             system.server.kill()
     finally:
         system.stop()
-    assert not [pid for pid, at in ticks.items() if start_ticks(pid) == at]
+    # One that just began when the first was killed is not ended by us: it notices by itself, a moment later.
+    deadline = time.monotonic() + 10
+    while left := [pid for pid, at in ticks.items() if start_ticks(pid) == at]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 # -- what it says about itself ------------------------------------------------------------------------------------
