@@ -12,7 +12,7 @@ from .analysis.validity.disturbance import OTHER_PROCESSES, STEAL
 from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.engine_program import engine_list
-from .model.records import MachineFacts
+from .model.records.bundle import MachineFacts
 from .provision import other_processes as neighbours
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 

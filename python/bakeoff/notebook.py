@@ -21,7 +21,9 @@ from .bundle import files
 from .bundle.read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES, Bundle
 from .errors import BundleError
 from .findings.runs import used_runs
-from .model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
+from .model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from .model.records.plan import PlanRecord, Scalar
+from .model.records.run import RunRecord
 from .report import tables as table
 from .report.answer import Answer, analysed, answer_of
 

@@ -20,7 +20,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
 from bakeoff.model.faults import PlannedFault
-from bakeoff.model.records import (
+from bakeoff.model.records.run.run import (
     BundleInfo,
     CellRecord,
     FactsRecord,

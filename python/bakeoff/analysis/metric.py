@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 from ..model.boundary import Rate, Series
-from ..model.records import LoadRecord, RunRecord
+from ..model.records.bundle import LoadRecord
+from ..model.records.run import RunRecord
 from .percentiles import (
     Bound,
     Distribution,

@@ -21,7 +21,7 @@ from bakeoff.analysis.histograms import QUANTILES, Histogram, SpectrumPoint, mer
 from bakeoff.analysis.wording import count_words, duration_words, percent_words
 
 from ..model.boundary import HistogramDoc, OperationTimes, OutcomeName, Series
-from ..model.records import OperationSummary, Percentiles, RunRecord
+from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from .histograms import to_document
 from .validity.checks import overloaded
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from ..model.boundary import Rate
-from ..model.records import LoadRecord
+from ..model.records.bundle import LoadRecord
 from ..suggestions import meant
 from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Metric, Observed, OfOperation, OfRun, Unit

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ..errors import BakeoffError, BundleError
 from ..locks import try_lock
-from ..model.records import AnalysisRecord
+from ..model.records.bundle import AnalysisRecord
 from . import files
 
 NAME = "analyses.jsonl"

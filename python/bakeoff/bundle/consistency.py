@@ -16,7 +16,7 @@ import numpy as np
 from ..analysis.histograms import QUANTILES, Histogram, HistogramError, rank_of
 from ..analysis.percentiles import Distribution, merged_distribution
 from ..model.boundary import HistogramDoc, Series
-from ..model.records import OperationSummary, Percentiles, RunRecord
+from ..model.records.run import OperationSummary, Percentiles, RunRecord
 
 #: Every whole number that crosses the boundary fits 64 bits; nothing that is measured comes near.
 NUMBER_MAX = 2**64 - 1

@@ -17,18 +17,9 @@ from pydantic import ValidationError
 
 from ..errors import BundleError
 from ..model.boundary import Document
-from ..model.records import (
-    BUNDLE_FORMAT,
-    AnalysisRecord,
-    BundleInfo,
-    CellRecord,
-    FactsRecord,
-    LoadRecord,
-    MachineFacts,
-    PlanRecord,
-    RunRecord,
-    runs_that_count,
-)
+from ..model.records.bundle import BUNDLE_FORMAT, AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from ..model.records.plan import CellRecord, PlanRecord
+from ..model.records.run import RunRecord, runs_that_count
 from . import analysis_log, files
 from .consistency import bad_number, contradiction
 

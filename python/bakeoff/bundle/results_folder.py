@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import BakeoffError, BundleError
 from ..locks import open_plain, try_lock
-from ..model.records import BundleInfo
+from ..model.records.bundle import BundleInfo
 from .files import Layout, clear
 from .read import Bundle, read_document
 from .write import hold

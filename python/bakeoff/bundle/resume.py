@@ -10,7 +10,9 @@ from pathlib import Path
 from ..analysis.validity.checks import ERRORS, errors_within
 from ..analysis.wording import percent_words
 from ..errors import BundleError
-from ..model.records import CONTINUED, BundleInfo, FactsRecord, MachineFacts, PlanRecord, RunRecord, Validity
+from ..model.records.bundle import CONTINUED, BundleInfo, FactsRecord, MachineFacts
+from ..model.records.plan import PlanRecord
+from ..model.records.run import RunRecord, Validity
 from .read import Bundle
 
 _ANEW = "run it without --resume, and compare the two bundles"

@@ -16,7 +16,9 @@ from .. import input_files
 from ..errors import BakeoffError, BundleError, ExitCode, PlanError
 from ..locks import Held, Holder, Lock
 from ..model.boundary import Document, RunSpec
-from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from ..model.records.plan import PlanRecord
+from ..model.records.run import RunRecord
 from . import files, resume
 from .read import Bundle
 

@@ -9,7 +9,8 @@ from pydantic import Field, TypeAdapter
 
 from ..findings.comparisons import ComparisonAnswer
 from ..model.boundary import Document
-from ..model.records import Percentiles, Scalar, Standing, Validity
+from ..model.records.plan import Scalar
+from ..model.records.run import Percentiles, Standing, Validity
 
 EVENTS_FORMAT = 1
 

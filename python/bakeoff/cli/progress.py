@@ -16,7 +16,7 @@ from .. import __version__
 from ..analysis.wording import duration_words, seconds_words
 from ..findings.run_values import time_words
 from ..model.boundary import Document, Interval, Progress
-from ..model.records import RunRecord
+from ..model.records.run import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..schedule.conductor import View
 from ..schedule.merge import merge_intervals

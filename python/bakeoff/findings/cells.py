@@ -14,7 +14,9 @@ from ..analysis.percentiles import Distribution, is_overloaded, operation_distri
 from ..analysis.registry import metric
 from ..analysis.wording import milliseconds_words, percent_words
 from ..model.boundary import Document, ResponseLimit
-from ..model.records import CellRecord, FactsRecord, OperationSummary, Percentiles, RunRecord, Scalar
+from ..model.records.bundle import FactsRecord
+from ..model.records.plan import CellRecord, Scalar
+from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from .contestants import Contest, setting_words
 from .run_values import Spread, observed, spread_of, typical_response
 from .runs import (

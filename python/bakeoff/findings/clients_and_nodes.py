@@ -12,7 +12,7 @@ from ..analysis.validity.slow_clients import by_machine, least_known_clock, slow
 from ..analysis.wording import counted
 from ..model.boundary import Document
 from ..model.clients import THIS_MACHINE, ClientRecord
-from ..model.records import RunRecord
+from ..model.records.run import RunRecord
 from .contestants import Contest, setting_words
 from .runs import used_runs
 

@@ -17,7 +17,9 @@ from ..analysis.thresholds import Condition, parse_threshold
 from ..analysis.wording import counted
 from ..model import durability
 from ..model.boundary import Document
-from ..model.records import AnalysisRecord, CellRecord, FactsRecord, PlanRecord, RunRecord, Scalar
+from ..model.records.bundle import AnalysisRecord, FactsRecord
+from ..model.records.plan import CellRecord, PlanRecord, Scalar
+from ..model.records.run import RunRecord
 from . import interim_analyses as analyses
 from .contestants import Contest, Setting, setting_words
 from .run_values import run_values, same_operations, why_no_value

@@ -20,7 +20,9 @@ from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.boundary import Document
 from ..model.levels import PACKAGER
-from ..model.records import CellRecord, FactsRecord, RunRecord
+from ..model.records.bundle import FactsRecord
+from ..model.records.plan import CellRecord
+from ..model.records.run import RunRecord
 from .clients_and_nodes import machines_words
 from .contestants import Contest
 from .runs import clients_of

@@ -21,7 +21,7 @@ from ..analysis.registry import UnknownMetric, metric
 from ..analysis.wording import grouped
 from ..errors import BundleError
 from ..model.levels import TABLE_FORMAT
-from ..model.records import CellRecord, PlanRecord, Scalar
+from ..model.records.plan import CellRecord, PlanRecord, Scalar
 
 Setting = tuple[tuple[str, Scalar], ...]
 

@@ -14,7 +14,8 @@ from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import signed_words, significant
 from ..model.boundary import Document
-from ..model.records import CellRecord, RunRecord
+from ..model.records.plan import CellRecord
+from ..model.records.run import RunRecord
 from .cells import metric_spreads
 from .comparisons import ComparisonAnswer, FigureDiffers
 from .contestants import Contest, setting_words

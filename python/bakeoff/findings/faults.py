@@ -13,7 +13,8 @@ from ..analysis.percentiles import decode
 from ..analysis.wording import count_words
 from ..model.boundary import Check, Document
 from ..model.faults import FaultEffect, FaultRecord, events
-from ..model.records import RunRecord, Scalar
+from ..model.records.plan import Scalar
+from ..model.records.run import RunRecord
 from .contestants import Contest, setting_words
 from .run_values import Spread, spread_of
 from .runs import used_runs

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from ..analysis.compare import ALPHA, Comparison, Given, judge, standing
 from ..analysis.estimate import Estimate, Evidence, Obstacle
-from ..model.records import AnalysisRecord, RunRecord, VerdictRecord
+from ..model.records.bundle import AnalysisRecord, VerdictRecord
+from ..model.records.run import RunRecord
 
 _LIMIT = "limit "
 _UNRECORDED = (

@@ -17,7 +17,7 @@ from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
 from ..analysis.percentiles import is_overloaded, samples_needed
 from ..analysis.validity.slow_clients import FloatArray
-from ..model.records import RunRecord
+from ..model.records.run import RunRecord
 from .runs import causes
 from .source import Source
 
@@ -28,7 +28,7 @@ import math
 from ..analysis.summary import summarise
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
-from ..model.records import Percentiles
+from ..model.records.run import Percentiles
 
 #: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
 #: different hashes for the same work.

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.validity.checks import ERRORS
 from ..analysis.wording import counted, percent_words
-from ..model.records import CellRecord, RunRecord, Validity
+from ..model.records.plan import CellRecord
+from ..model.records.run import RunRecord, Validity
 
 _WORST_FIRST = ("invalid", "disturbed", "warning")
 

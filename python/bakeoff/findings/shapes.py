@@ -11,7 +11,8 @@ from ..analysis.estimate import Estimate
 from ..analysis.metric import Metric
 from ..analysis.shape import POWER, Direction, Shape, Sweep
 from ..model.boundary import Document
-from ..model.records import CellRecord, RunRecord, Scalar
+from ..model.records.plan import CellRecord, Scalar
+from ..model.records.run import RunRecord
 from .comparisons import ComparisonAnswer, answered, estimate_in_blocks
 from .contestants import LOAD, SWEPT_MIN, Contest, Setting, factor_words, setting_words
 from .interim_analyses import unless_recorded

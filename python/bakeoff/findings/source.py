@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..model.records import AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from ..model.records.bundle import AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from ..model.records.plan import PlanRecord
+from ..model.records.run import RunRecord
 
 Pick = Callable[[list[str]], list[str]]
 

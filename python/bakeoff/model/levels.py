@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from . import durability
 from .boundary import IoName, IsolationName, RunnerName
-from .records import CellRecord, FactsRecord, PlanRecord, Scalar
+from .records.bundle import FactsRecord
+from .records.plan import CellRecord, PlanRecord, Scalar
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ..model.boundary import (
     TimeLimit,
 )
 from ..model.levels import LOAD, PORTABLE
-from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
+from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..systems.driver import decided, request
 from ..systems.table_format import only_plain

@@ -17,7 +17,7 @@ from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount
 from ..model.boundary import Rate
 from ..model.levels import LOAD
-from ..model.records import CellRecord, PlanRecord, Scalar
+from ..model.records.plan import CellRecord, PlanRecord, Scalar
 from ..suggestions import meant
 from .document.source import Source
 from .document.tables import CompareTable, PlanDocument

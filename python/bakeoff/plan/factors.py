@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ..errors import PlanError
 from ..model.levels import LOAD, SYSTEM_TABLES, TABLE_FORMAT
-from ..model.records import Scalar
+from ..model.records.plan import Scalar
 from ..suggestions import meant, one_of
 from ..systems.base import System
 from .document.source import Source

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from ..errors import PlanError
-from ..model.records import Scalar
+from ..model.records.plan import Scalar
 from ..suggestions import meant, one_of
 from .document.source import Source
 from .document.tables import PlanDocument

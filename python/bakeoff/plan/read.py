@@ -14,7 +14,7 @@ from ..fleet.engine_program import refuse_other_build
 from ..fleet.spec import FleetSpec
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
-from ..model.records import PlanRecord, Scalar, SearchRecord
+from ..model.records.plan import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
 from ..systems.base import System
 from . import check, data, machines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..fleet.spec import FleetSpec
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
 from ..model.levels import PORTABLE
-from ..model.records import CellRecord, PlanRecord, Scalar
+from ..model.records.plan import CellRecord, PlanRecord, Scalar
 from .document.tables import MeasureTable
 from .routing import Routing
 

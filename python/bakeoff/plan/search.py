@@ -13,7 +13,7 @@ from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
 from ..model.boundary import Rate
 from ..model.levels import LOAD
-from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of
+from ..model.records.plan import PlanRecord, Scalar, SearchRecord, subject_of
 from ..suggestions import one_of
 from .cells import DEFAULT_WINDOW_S
 from .document.source import Source

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..model.levels import LOAD, factor_of, level_of
-from ..model.records import CellRecord, Scalar
+from ..model.records.plan import CellRecord, Scalar
 from .cells import of_plan
 from .data import by_system, refuse_shared_tables
 from .document.source import Source

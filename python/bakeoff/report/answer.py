@@ -27,7 +27,8 @@ from ..findings.runs import findings_of, mark_words, runs_by_cell
 from ..findings.shapes import ShapeAnswer, shape_answers
 from ..findings.source import Recording, Source
 from ..model.boundary import Document, Rate
-from ..model.records import AnalysisRecord, RunRecord
+from ..model.records.bundle import AnalysisRecord
+from ..model.records.run import RunRecord
 from .words.cells import abort_words
 from .words.clients_and_nodes import client_sentences, lag_sentences, places_differ_words
 from .words.doubts import disturbed_sentences, lost_sentences, resume_words

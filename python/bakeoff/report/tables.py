@@ -16,7 +16,8 @@ from ..findings.cells import metric_spreads
 from ..findings.run_values import observed
 from ..findings.runs import runs_by_cell, used_runs
 from ..findings.source import Pick, Source
-from ..model.records import CellRecord, RunRecord, Scalar
+from ..model.records.plan import CellRecord, Scalar
+from ..model.records.run import RunRecord
 from ..suggestions import meant
 
 if TYPE_CHECKING:

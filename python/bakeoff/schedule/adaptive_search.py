@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from ..analysis.search import Outcome, Trial, next_step
 from ..findings.limits_and_searches.searches import question_of
-from ..model.records import RunRecord, Scalar
+from ..model.records.plan import Scalar
+from ..model.records.run import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from .run_order import Slot, in_turn
 

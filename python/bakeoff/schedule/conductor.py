@@ -19,7 +19,8 @@ from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
 from ..model.boundary import Progress
-from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity, is_open
+from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord
+from ..model.records.run import RunRecord, Validity, is_open
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from . import one_run, run_record

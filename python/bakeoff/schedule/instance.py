@@ -15,7 +15,8 @@ from ..bundle.files import make_folder
 from ..errors import PlanError
 from ..fleet.host import Host
 from ..model.boundary import Check, CheckSpec, Progress, RunResult
-from ..model.records import FactsRecord, LoadRecord, RunRecord
+from ..model.records.bundle import FactsRecord, LoadRecord
+from ..model.records.run import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
 from ..provision.instance import InstanceFolder, new_instance

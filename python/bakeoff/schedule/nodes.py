@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from ..errors import BakeoffError
 from ..model.faults import FaultRecord
-from ..model.records import NodeSilence
+from ..model.records.run import NodeSilence
 from ..systems.base import Facts, Node, System
 
 Value = TypeVar("Value")

@@ -22,7 +22,7 @@ from ..model.boundary import (
     TimeLimit,
 )
 from ..model.boundary import Warning as EngineWarning
-from ..model.records import RunRecord, ServerSide
+from ..model.records.run import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.records import RunRecord, by_place, counting, is_open, runs_that_count
+from ..model.records.run import RunRecord, by_place, counting, is_open, runs_that_count
 from ..plan.resolved import Cell
 
 

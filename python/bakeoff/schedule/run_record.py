@@ -17,7 +17,7 @@ from ..fleet.host import ClientsLost, Place
 from ..model.boundary import Check, Interval, Open, Ready, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.faults import FaultRecord
-from ..model.records import RunRecord, ServerSide
+from ..model.records.run import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from .merge import Merged, merge_results
 from .nodes import silences

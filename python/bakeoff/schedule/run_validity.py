@@ -13,7 +13,7 @@ from ..analysis.validity.run_numbers import RunNumbers
 from ..analysis.wording import counted
 from ..model.boundary import LoggedEvents, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
-from ..model.records import ClientVerdict, MachineSide, NodeSilence, RunRecord, Validity
+from ..model.records.run import ClientVerdict, MachineSide, NodeSilence, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems import SYSTEMS
 

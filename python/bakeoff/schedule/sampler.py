@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain, pairwise
 
-from ..model.records import MachineSide, NodeSilence, ServerSide
+from ..model.records.run import MachineSide, NodeSilence, ServerSide
 from ..provision import other_processes as neighbours
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System

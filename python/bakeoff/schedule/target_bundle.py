@@ -17,7 +17,9 @@ from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
 from ..fleet.engine_program import engine_sha256
 from ..machine import machine_facts
-from ..model.records import BundleInfo, FactsRecord, PlanRecord, RunRecord
+from ..model.records.bundle import BundleInfo, FactsRecord
+from ..model.records.plan import PlanRecord
+from ..model.records.run import RunRecord
 from ..plan.dry_run.estimates import bundle_bytes, disk_bytes
 from ..plan.machines import check_disk
 from ..plan.resolved import ResolvedPlan

@@ -12,7 +12,7 @@ from ..arguments import add_beside, add_fleet, add_json, add_plan
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ...model.records import LoadRecord
+    from ...model.records.bundle import LoadRecord
     from ...plan.resolved import Cell, ResolvedPlan
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ...bundle.read import Bundle
     from ...bundle.write import BundleWriter
     from ...findings.cells import CellAnswer
-    from ...model.records import FactsRecord, RunRecord
+    from ...model.records.bundle import FactsRecord
+    from ...model.records.run import RunRecord
     from ...plan.resolved import ResolvedPlan
     from ...report.answer import Answer
     from ...schedule.machine_sharing import Claim, Quiet

@@ -9,16 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...model.records import (
-    AnalysisRecord,
-    BundleInfo,
-    CellRecord,
-    FactsRecord,
-    LoadRecord,
-    MachineFacts,
-    PlanRecord,
-    RunRecord,
-)
+from ...model.records.bundle import AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from ...model.records.plan import CellRecord, PlanRecord
+from ...model.records.run import RunRecord
 from ..runs import runs_by_cell
 from ..source import Pick, Source
 from .matching import Match

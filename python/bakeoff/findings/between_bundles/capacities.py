@@ -10,7 +10,7 @@ from ...analysis.estimate import Estimate, Evidence, Obstacle, unpaired
 from ...analysis.metric import Metric
 from ...analysis.statistics import t_critical
 from ...errors import BundleError
-from ...model.records import CellRecord, SearchRecord
+from ...model.records.plan import CellRecord, SearchRecord
 from ..contestants import Contest, setting_words
 from ..limits_and_searches.searches import Capacity, search_answer
 from ..source import Recording, Source

@@ -16,7 +16,9 @@ from ...analysis.metric import Metric
 from ...analysis.statistics import Parts, alpha_after, parts, parts_words
 from ...analysis.wording import counted
 from ...errors import BakeoffError, BundleError, PlanError
-from ...model.records import AnalysisRecord, CellRecord, RunRecord
+from ...model.records.bundle import AnalysisRecord
+from ...model.records.plan import CellRecord
+from ...model.records.run import RunRecord
 from ...suggestions import meant
 from ..interim_analyses import fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from ...analysis.wording import bytes_words
 from ...model import durability
 from ...model.levels import level_of, work_of
-from ...model.records import CellRecord
+from ...model.records.plan import CellRecord
 from ..clients_and_nodes import machines_words
 from ..configuration import as_set, of_an_instance
 from ..runs import clients_of

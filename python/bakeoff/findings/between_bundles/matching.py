@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import BundleError
 from ...model.levels import PORTABLE, factor_of, is_of_work, level_of
-from ...model.records import CellRecord
+from ...model.records.plan import CellRecord
 from ..source import Source
 
 #: What is part of every cell, by the keys that --allow-different takes; factors that vary anywhere are besides.

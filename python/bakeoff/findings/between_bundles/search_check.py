@@ -19,7 +19,7 @@ from ...analysis.wording import counted
 from ...errors import BundleError
 from ...model.boundary import Document
 from ...model.levels import level_of
-from ...model.records import CellRecord, SearchRecord
+from ...model.records.plan import CellRecord, SearchRecord
 from ..contestants import Contest, factor_words
 from ..limits_and_searches.contradictions import contradiction_words
 from ..limits_and_searches.evidence import Evidence, LimitLevel, Verdict, evidence, judged_level

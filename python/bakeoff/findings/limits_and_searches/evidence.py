@@ -22,7 +22,8 @@ from ...analysis.metric import Observed
 from ...analysis.thresholds import Judged, RunReading, judge
 from ...analysis.wording import interval_words
 from ...model.boundary import Document
-from ...model.records import RunRecord, Scalar
+from ...model.records.plan import Scalar
+from ...model.records.run import RunRecord
 from ..run_values import observed
 from ..runs import causes_words, invalid_runs_words, of_runs, that_count, too_few_undisturbed
 from ..source import Source

@@ -17,7 +17,8 @@ from ...analysis.thresholds import alpha_of_each
 from ...analysis.wording import counted
 from ...errors import BundleError
 from ...model.boundary import Document
-from ...model.records import CellRecord, PlanRecord, RunRecord
+from ...model.records.plan import CellRecord, PlanRecord
+from ...model.records.run import RunRecord
 from ..contestants import Contest, Setting, amount, factor_words, setting_words
 from ..runs import hit_together, mark_words, runs_by_cell
 from ..source import Source

@@ -14,7 +14,8 @@ from pydantic import Field
 from ...analysis.limit import Limit
 from ...analysis.search import Outcome, Trial
 from ...model.boundary import Document
-from ...model.records import RunRecord, SearchRecord
+from ...model.records.plan import SearchRecord
+from ...model.records.run import RunRecord
 from ..contestants import factor_words
 from ..run_values import observed
 from ..runs import causes_words

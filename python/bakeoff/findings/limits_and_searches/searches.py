@@ -10,7 +10,8 @@ from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.search import Difference, Outcome, Question, Trial, difference, so_far
 from ...analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
 from ...model.boundary import Document
-from ...model.records import RunRecord, SearchRecord
+from ...model.records.plan import SearchRecord
+from ...model.records.run import RunRecord
 from ..contestants import Contest, setting_words
 from ..run_values import observed
 from ..source import Source

@@ -13,7 +13,7 @@ from ...analysis.thresholds import Condition, RunReading, alpha_of_each, parse_t
 from ...analysis.thresholds import judge as judge_value
 from ...analysis.wording import interval_words, percent_words
 from ...model.boundary import Document
-from ...model.records import RunRecord
+from ...model.records.run import RunRecord
 from ..cells import CellAnswer, cell_answers
 from ..comparisons import Compared, ComparisonAnswer
 from ..contestants import Contest, at_words, setting_words, who_words

@@ -16,7 +16,7 @@ from ...errors import PlanError
 from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
-from ...model.records import CellRecord, PlanRecord, SearchRecord
+from ...model.records.plan import CellRecord, PlanRecord, SearchRecord
 from ...provision.files import can_hold_files
 from ..data import by_system
 from ..existing_tables import TablesLine

@@ -19,7 +19,8 @@ from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS, Spread, observed, time_words
 from ...findings.runs import runs_by_cell
 from ...findings.source import Source
-from ...model.records import CellRecord, RunRecord
+from ...model.records.plan import CellRecord
+from ...model.records.run import RunRecord
 from ..answer import Answer
 from . import spectrum as spectrum_chart
 from . import sweep, timeline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ...model.faults import FaultRecord
-from ...model.records import RunRecord
+from ...model.records.run import RunRecord
 from .scales import Scale
 from .svg import AXIS, GRID, INVALID, Canvas, fitted, lined, text_width
 

@@ -12,7 +12,7 @@ from ...findings.limits_and_searches.limits import search_limits
 from ...findings.limits_and_searches.searches import Capacity, SearchAnswer, trials_by_subject
 from ...findings.run_values import observed
 from ...findings.source import Source
-from ...model.records import RunRecord
+from ...model.records.run import RunRecord
 from .panel import Panel
 from .scales import Log, short
 from .svg import INVALID, Canvas, fill, legend, repetition

@@ -17,7 +17,8 @@ from ...findings.contestants import Contest, setting_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
 from ...findings.source import Source
 from ...model.boundary import Check, ErrorSample
-from ...model.records import LoadRecord, OperationSummary, Percentiles, RunRecord
+from ...model.records.bundle import LoadRecord
+from ...model.records.run import OperationSummary, Percentiles, RunRecord
 from ..answer import Answer
 from ..charts.interval import interval, reach_of
 from ..text.terminal import ALL_DUE, error_words, metric_words, statement_words

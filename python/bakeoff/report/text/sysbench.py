@@ -9,7 +9,8 @@ from typing import Any
 from ...errors import BundleError
 from ...findings.cells import fastest_ns
 from ...findings.source import Source
-from ...model.records import CellRecord, RunRecord
+from ...model.records.plan import CellRecord
+from ...model.records.run import RunRecord
 
 NOT_RECORDED = "not recorded"
 

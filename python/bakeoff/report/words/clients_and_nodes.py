@@ -13,7 +13,7 @@ from ...findings.run_values import lags_s
 from ...findings.runs import of_runs, used_runs
 from ...findings.source import Source
 from ...model.clients import ClientRecord
-from ...model.records import RunRecord
+from ...model.records.run import RunRecord
 
 #: More clients than so many are told by the least and the most of them.
 SHARES_MAX = 4

@@ -19,7 +19,8 @@ from ...findings.runs import (
     worst_words,
 )
 from ...findings.source import Source
-from ...model.records import PlanRecord, RunRecord, Validity, by_place
+from ...model.records.plan import PlanRecord
+from ...model.records.run import RunRecord, Validity, by_place
 
 _DO = {
     OTHER_PROCESSES.name: "stop what runs there",

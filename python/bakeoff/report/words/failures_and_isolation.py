@@ -12,7 +12,7 @@ from ...findings.contestants import Contest
 from ...findings.source import Source
 from ...model.isolation import meaning_words
 from ...model.levels import level_of
-from ...model.records import CellRecord
+from ...model.records.plan import CellRecord
 
 #: Shares that lie further apart are said of any comparison: the default error budget allows no more.
 _APART = 0.001

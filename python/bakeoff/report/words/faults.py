@@ -9,7 +9,7 @@ from ...analysis.wording import counted, grouped, interval_words, milliseconds_w
 from ...findings.contestants import at_words
 from ...findings.faults import FaultAnswer
 from ...findings.run_values import Spread
-from ...model.records import Scalar
+from ...model.records.plan import Scalar
 
 #: "After" is from the fault everywhere.
 HEADS = (

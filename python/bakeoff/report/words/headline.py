@@ -17,7 +17,8 @@ from ...findings.faults import FaultAnswer
 from ...findings.limits_and_searches.limits import LimitFinding
 from ...findings.limits_and_searches.searches import SearchAnswer
 from ...findings.shapes import ShapeAnswer
-from ...model.records import PlanRecord, RunRecord
+from ...model.records.plan import PlanRecord
+from ...model.records.run import RunRecord
 from .cells import ABORTS, abort_words, figure_words, not_compared_words, not_valid_words, size_words
 from .doubts import untested_words
 from .faults import closed_loop_words, fault_sentences

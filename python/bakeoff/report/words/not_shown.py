@@ -11,7 +11,9 @@ from ...findings.clients_and_nodes import elsewhere
 from ...findings.configuration import packagers
 from ...findings.source import Source
 from ...model.levels import TABLE_FORMAT, is_own_sql, work_of
-from ...model.records import CONTINUED, EXISTING_PREFIX, PlanRecord, RunRecord
+from ...model.records.bundle import CONTINUED
+from ...model.records.plan import EXISTING_PREFIX, PlanRecord
+from ...model.records.run import RunRecord
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0

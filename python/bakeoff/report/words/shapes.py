@@ -14,7 +14,7 @@ from ...analysis.wording import change_words, counted, interval_words, points_wo
 from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import LOAD, Contest, amount, factor_words, short_words
 from ...findings.shapes import ShapeAnswer, ShapeLevel
-from ...model.records import Scalar
+from ...model.records.plan import Scalar
 
 #: Levels that a smaller difference would have told apart are called as good as each other; else they are undecided.
 SEEN_MAX_RATIO = 0.1

@@ -1,42 +1,13 @@
-"""What a bundle holds, as models. Layout of the folder (all JSON unless said otherwise):
-
-    bundle.json              BundleInfo
-    plan.toml                the plan as the user wrote it; files/ has copies of the files it names
-    plan.json                PlanRecord: resolved
-    machine.json             MachineFacts
-    facts/<cell>.json        FactsRecord of the cell's system, read back after start
-    loads/<dataset>.json     LoadRecord: one per data set that was loaded
-    runs/<run>/run.json      the engine's document (client 0; others run.<n>.json)
-    runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
-    runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
-                                   max_ms, statements (reads, writes, others), retries,
-                                   retries_after_conflict, reconnects
-    runs/<run>/tenths.parquet      one row for each tenth of a second: at_s (since the epoch), ok, and writes, those of
-                                   them that write, or may
-    runs/<run>/nodes.parquet       of a system of several nodes, one row per second: second, then of each "NODE.ok",
-                                   "NODE.errors" and these by outcome, "NODE.p50_ms" (of ok) to "NODE.max_ms",
-                                   "NODE.reconnects"
-    runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
-    runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
-                                   nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
-    runs/<run>/engine.log, server.log
-    analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
-    bundle.lock              held by whoever writes into the bundle
-    charts/*.svg *.png, report.html  made by `bakeoff report`
-
-A run's id is "b03-ck3v9x2mq": block 3 and its cell's id, a hash of what that cell is. Everything a report needs is in
-PlanRecord, FactsRecords and RunRecords.
-"""
+"""A run as a bundle holds it, and which of several attempts at one place of the schedule counts."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from .boundary import (
+from ..boundary import (
     Check,
     Document,
     ErrorSample,
@@ -45,257 +16,12 @@ from .boundary import (
     NodeResult,
     OperationTimes,
     QueryCounts,
-    Rate,
-    ResponseLimit,
     Series,
     Witness,
 )
-from .clients import ClientRecord
-from .faults import FaultRecord, PlannedFault
-
-#: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
-BUNDLE_FORMAT = 2
-
-#: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.
-EXISTING_PREFIX = "existing-"
-
-#: So begins the message of a bundle that says that it was continued.
-CONTINUED = "continued "
-
-Scalar = str | int | float | bool
-
-
-class BundleInfo(Document):
-    format: int = BUNDLE_FORMAT
-    #: Drawn when it was begun: a copy has it, too, and it stays when runs are added. "": from before there were ids.
-    id: str = ""
-    bakeoff_version: str
-    created: str  # ISO 8601, UTC
-    finished: str | None = None
-    title: str
-    #: "complete", "interrupted" (Ctrl-C), "failed" (stopped by an error), "running"
-    state: Literal["running", "complete", "interrupted", "failed"]
-    command: str  # that re-runs it
-    demonstration: bool = False
-    #: Cells that could not be run at all, with the reason ("mariadb: no mariadbd ...").
-    skipped: dict[str, str] = Field(default_factory=dict)
-    messages: list[str] = Field(default_factory=list)
-    #: Hash of the engine's binary, and of each file that the plan names: a resume with others is refused.
-    engine_sha256: str = ""
-    inputs: dict[str, str] = Field(default_factory=dict)
-    #: Copies of files that the plan names, by their place in the bundle ("files/shop.sql").
-    kept: list[str] = Field(default_factory=list)
-    #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
-    allow_disturbed: bool = False
-    #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
-    looks: list[int] = Field(default_factory=list)
-
-
-class VerdictRecord(Document):
-    """What an analysis said of one question. level: of the interval that decided it. ratio, low, high: other / base; of
-    shares one of which is zero the difference."""
-
-    question: str  # "rate: <other> against <base>", by the cells' ids, or by their labels between bundles
-    verdict: Literal["higher", "lower", "no difference", "equivalent"]
-    #: The size that mattered, where one was named, and what was shown of a difference about it.
-    matters_ratio: float | None = None
-    size: Literal["matters", "small", "open"] | None = None
-    repetitions: int
-    level: float
-    ratio: float
-    low: float
-    high: float
-
-
-class AnalysisRecord(Document):
-    """An interim analysis: one answer that somebody could act on. Its verdicts stand, whatever is added later.
-
-    data: a hash of what was analysed; the same again is no further analysis. before, after: of a comparison of bundles
-    the bundles of each side, by hash. alpha: the chance of a false claim that was spent. family: all that was asked.
-    """
-
-    format: int = 1
-    when: str  # ISO 8601, UTC
-    data: str
-    before: list[str] = Field(default_factory=list)
-    after: list[str] = Field(default_factory=list)
-    alpha: float = Field(ge=0, le=0.05)
-    family: list[str]
-    verdicts: list[VerdictRecord] = Field(default_factory=list)
-
-
-class CellRecord(Document):
-    """One combination of factor levels."""
-
-    id: str  # "ck3v9x2mq": a hash of what the cell is, see plan/cells.py
-    system: str  # name in the plan
-    kind: str  # kind of system
-    label: str  # "sqlite_full / preset=a / threads=4"
-    #: Every factor with more than one level, "system" first; the report's axes come from here.
-    levels: dict[str, Scalar]
-    threads: int  # per client
-    clients: int
-    rate_ops_per_s: float | None  # offered over all clients; None: closed loop
-    workload: str  # "YCSB A (records 10000)"
-    dataset: str  # identity of the data as they are stored
-    durability: str | None
-    isolation: str | None
-    #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
-    reset: str = ""
-    #: The workload's own figures.
-    rates: list[Rate] = Field(default_factory=list)
-    limits: list[ResponseLimit] = Field(default_factory=list)
-    #: Names of its system's servers, where they are several; empty in a bundle from before cells had them.
-    nodes: list[str] = Field(default_factory=list)
-    #: What is done to its servers in the window of every run.
-    faults: list[PlannedFault] = Field(default_factory=list)
-    #: A hash of what is asked, however the plan spelled it; "" in a bundle from before cells had it.
-    work: str = ""
-    #: Identity of the rows, however they are stored; "" in a bundle from before cells had it.
-    content: str = ""
-
-    def has_rows_of(self, other: CellRecord) -> bool:
-        """Whether both have the same rows, stored alike or not."""
-        return self.dataset == other.dataset or (self.content == other.content != "")
-
-
-class SearchRecord(Document):
-    """The highest (or lowest) level of a factor that keeps all limits; see analysis/search.py. runs: the most of each
-    subject: of each combination of all else that varies."""
-
-    factor: str
-    highest: bool
-    limits: list[str]
-    low: float
-    high: float
-    first: float
-    whole: bool
-    precision_ratio: float
-    runs: int
-
-    @property
-    def sought_words(self) -> str:
-        """ "highest rate", "lowest number of threads"."""
-        name = self.factor if self.factor == "rate" else f"number of {self.factor}"
-        return f"{'highest' if self.highest else 'lowest'} {name}"
-
-    def question_words(self, limits: Iterable[str]) -> str:
-        """limits: in words. "the highest rate with p99 below 2 ms"."""
-        return f"the {self.sought_words} with {' and '.join(limits)}"
-
-    def subject(self, cell: CellRecord) -> str:
-        return subject_of({name: level for name, level in cell.levels.items() if name != self.factor})
-
-
-def subject_of(levels: dict[str, Scalar]) -> str:
-    return json.dumps(levels, sort_keys=True)
-
-
-class PlanRecord(Document):
-    format: int = BUNDLE_FORMAT
-    title: str
-    description: str = ""
-    demonstration: bool = False
-    seed: int
-    objective: str  # a metric's name
-    compare_factor: str  # the factor whose levels are compared: "system" unless the plan says otherwise
-    baseline: Scalar | None
-    repetitions: int
-    warm_up_s: float
-    window_s: float | None  # None: limited by operations
-    operations: int | None
-    pacing: str  # in words: "closed loop", "open loop, 5000/s, Poisson arrivals"
-    error_budget_ratio: float
-    reset: str  # in words: that of all systems, or each with the systems it is of
-    cache: str
-    placement: dict[str, list[int]]
-    factors: dict[str, list[Scalar]]
-    #: "latency_p99 < 2ms": what every run is held against.
-    limits: list[str] = Field(default_factory=list)
-    #: "rate < -5%", "latency_p99 > 2ms": what makes `run` end with exit code 1.
-    fail_if: list[str] = Field(default_factory=list)
-    #: From which relative size on a difference matters; None: the plan does not say.
-    matters_ratio: float | None = None
-    #: What a `fail_if` on a change that is undecided makes of the exit code.
-    undecided: Literal["separate", "pass", "fail"] = "separate"
-    #: Its cells are the levels tried so far, and a block is one step of it.
-    search: SearchRecord | None = None
-    cells: list[CellRecord]
-    #: The plan as a tree after defaults, secrets as names only. Of several plans side by side: what they share, and in
-    #: "plans" what is each one's own.
-    resolved: dict[str, Any]
-    #: Of several plans side by side, by key: what each says where they do not say the same.
-    differences: dict[str, dict[str, str]] = Field(default_factory=dict)
-    #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
-    only: list[str] = Field(default_factory=list)
-    #: How many runs may be made in all beyond those planned, in place of disturbed ones; None: as many as are planned.
-    repeat_disturbed: int | None = None
-    #: Where its clients run, in words: "load1, load2 (SSH)"; empty: on the machine that carries it out.
-    fleet: str = ""
-
-    @property
-    def fleet_words(self) -> str:
-        return self.fleet or "this machine"
-
-    @property
-    def runs_max(self) -> int:
-        """All of them; of a search, the most that it may take."""
-        if self.search is None:
-            return len(self.cells) * self.repetitions
-        return len({self.search.subject(cell) for cell in self.cells}) * self.search.runs
-
-    @property
-    def repeats_max(self) -> int:
-        return self.runs_max if self.repeat_disturbed is None else self.repeat_disturbed
-
-    @property
-    def part_words(self) -> str:
-        """ "only mariadb, threads=8 or sqlite"; empty: the whole plan."""
-        parts = [", ".join(term.strip() for term in words.split(",")) for words in self.only]
-        return f"only {' or '.join(parts)}" if parts else ""
-
-    @property
-    def rates(self) -> list[Rate]:
-        """Of its workloads' own, each name once."""
-        return list({rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}.values())
-
-    def tree_of(self, cell: CellRecord) -> dict[str, Any]:
-        """The tree that has the cell's system and workload: its own plan's, where there are several."""
-        plans = self.resolved.get("plans")
-        tree = plans.get(cell.levels.get("plan")) if isinstance(plans, dict) else None
-        return tree if isinstance(tree, dict) else self.resolved
-
-
-class FactsRecord(Document):
-    product: str
-    version: str
-    settings: dict[str, str]
-    portable: dict[str, str]
-    #: What the plan asked for, by the system's own names (to show what was set on purpose).
-    declared: dict[str, str]
-    private: bool
-    #: It ran inside the client's process.
-    embedded: bool = False
-    #: Always empty, and written so that bundles made before can be read: each run says what made its load.
-    client_library: str = ""
-    runner: str = ""
-
-
-class MachineFacts(Document):
-    hostname: str
-    os: str
-    kernel: str
-    cpu_model: str
-    cores: int
-    memory_bytes: int
-    clock_source: str
-    filesystem: str
-    swap_bytes: int
-    virtualisation: str
-    cpu_governor: str
-    python: str
-    engine: str
-    warnings: list[str] = Field(default_factory=list)
+from ..clients import ClientRecord
+from ..faults import FaultRecord
+from .bundle import BUNDLE_FORMAT
 
 
 class Validity(Document):
@@ -487,9 +213,9 @@ class RunRecord(Document):
     machine: MachineSide = Field(default_factory=MachineSide)
     #: Whether what was written before the run had reached the disk when it began; None: nobody waited.
     disk_was_quiet: bool | None = None
-    #: Why the watching of server and machine ended early; "": it did not.
     #: Other bakeoff runs that used the same cores meanwhile.
     beside: list[str] = Field(default_factory=list)
+    #: Why the watching of server and machine ended early; "": it did not.
     watching_failure: str = ""
     engine_warnings: list[str] = Field(default_factory=list)
     #: What each client's run did to the data: the workload's own words, for its checks.
@@ -568,23 +294,6 @@ class RunRecord(Document):
     def was_lost(self) -> bool:
         """It could not be completed, through no fault of its system."""
         return self.state == "failed" and self.failed_by == "infrastructure"
-
-
-class LoadRecord(Document):
-    dataset: str
-    system: str
-    rows: int
-    elapsed_s: float
-    rows_per_s: float
-    size_on_disk_bytes: int | None
-    #: The same with the holes that compressed pages leave in files. None: not known.
-    file_size_bytes: int | None = None
-    #: Of the rows' values alone, by the workload's own estimate. None: the bundle is older.
-    values_bytes: int | None = None
-    checks: list[Check]
-    #: What the engine warned of while loading and checking.
-    warnings: list[str] = Field(default_factory=list)
-    cells: list[str]
 
 
 Place = tuple[int, str]
