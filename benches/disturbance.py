@@ -26,7 +26,7 @@ from bakeoff.analysis.estimate import RunValue, paired
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.validity.disturbance import OTHER_PROCESSES
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records.run.run import RunRecord, Validity, runs_that_count
+from bakeoff.model.records.run import RunRecord, Validity, runs_that_count
 from bakeoff.schedule.run_order import Repeats, Slot, schedule
 
 RECORDS = Path(__file__).parent / "results/disturbance.json"

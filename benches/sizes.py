@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from bakeoff.cli import main
-from bakeoff.model.records.run.run import LoadRecord
+from bakeoff.model.records.bundle import LoadRecord
 from bakeoff.plan.dry_run.describe import DryRun, describe
 from bakeoff.plan.read import resolve
 from bakeoff.provision.files import allocated_bytes

@@ -27,7 +27,7 @@ from pathlib import Path
 from bakeoff.analysis.validity.client_limit import cpu_share
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.engine_program import engine_path
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from scipy.stats import binomtest
 
 #: Of a core, for a client in a control group; of its period, ms.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from builders import nodes

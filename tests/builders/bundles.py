@@ -20,18 +20,9 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
 from bakeoff.model.faults import PlannedFault
-from bakeoff.model.records.run.run import (
-    BundleInfo,
-    CellRecord,
-    FactsRecord,
-    LoadRecord,
-    MachineFacts,
-    OperationSummary,
-    PlanRecord,
-    RunRecord,
-    ServerSide,
-    Validity,
-)
+from bakeoff.model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
+from bakeoff.model.records.plan import CellRecord, PlanRecord
+from bakeoff.model.records.run import OperationSummary, RunRecord, ServerSide, Validity
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.schedule.instance import file_name
 

@@ -9,7 +9,7 @@ from bakeoff.analysis.histograms import Histogram, to_document, to_hdr
 from bakeoff.analysis.percentiles import decode
 from bakeoff.analysis.validity.slow_clients import behind_words
 from bakeoff.model.clients import ClientRecord
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 
 
 def shared_out(run: RunRecord, machines: Sequence[str], shares: Sequence[float] = ()) -> RunRecord:

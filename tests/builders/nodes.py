@@ -8,7 +8,7 @@ import numpy as np
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.model.boundary import NodeResult
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
-from bakeoff.model.records.run.run import NodeSilence, RunRecord
+from bakeoff.model.records.run import NodeSilence, RunRecord
 
 from .bundles import MARIADB, Story
 

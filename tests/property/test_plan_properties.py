@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.levels import LOAD
-from bakeoff.model.records.run.run import PlanRecord
+from bakeoff.model.records.plan import PlanRecord
 from bakeoff.plan.document.tables import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.read import resolve
 from bakeoff.suggestions import nearest

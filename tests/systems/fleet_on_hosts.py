@@ -20,7 +20,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.clusters import QUIET
 from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.clients import ClientRecord
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.certificate import Certificate, make_certificate
 from builders.hosts import Host, Network

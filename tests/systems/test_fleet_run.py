@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.clients import ClientRecord
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from builders.hosts import lacks
 from commands import bakeoff, finish, only_bundle, started, wait_until, write_plan
 from fleet_on_hosts import Fleet, MariaDbOnHost, began_apart_s, event_log, fleet_on_hosts, is_engine

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import ExitCode
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.schedule.machine_sharing import claim
 from commands import bakeoff, only_bundle, write_plan
 from going import Going

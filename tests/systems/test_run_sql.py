@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from commands import bakeoff, on_systems, only_bundle, write_plan
 
 EXAMPLES = Path(__file__).parents[2] / "plans/examples"

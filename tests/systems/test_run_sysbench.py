@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from commands import bakeoff, on_systems, only_bundle, write_plan
 
 PLAN = """

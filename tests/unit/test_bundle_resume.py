@@ -11,7 +11,8 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present, hashes, refuse_changes, refuse_other_facts, words_of_break
 from bakeoff.bundle.write import BundleWriter, hold
 from bakeoff.errors import BakeoffError, BundleError
-from bakeoff.model.records.run.run import BundleInfo, MachineFacts, PlanRecord
+from bakeoff.model.records.bundle import BundleInfo, MachineFacts
+from bakeoff.model.records.plan import PlanRecord
 from builders.bundles import Story, invalid, write_bundle
 
 STORY = Story(threads=(1, 4), presets=("a",), repetitions=1, window_s=1, warm_up_s=0)

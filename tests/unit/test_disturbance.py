@@ -18,7 +18,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
-from bakeoff.model.records.run.run import RunRecord, Standing, Validity
+from bakeoff.model.records.run import RunRecord, Standing, Validity
 from bakeoff.provision.other_processes import Heard, listen
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report

@@ -16,7 +16,7 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.tables import as_csv, cells_table, runs_table, told_of
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 from builders.clients import slowed

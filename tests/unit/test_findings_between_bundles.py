@@ -17,7 +17,8 @@ from bakeoff.cli.commands.compare import show_found
 from bakeoff.errors import BakeoffError, BundleError, PlanError
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import Occasions, compare, compared
-from bakeoff.model.records.run.run import AnalysisRecord, FactsRecord, Validity
+from bakeoff.model.records.bundle import AnalysisRecord, FactsRecord
+from bakeoff.model.records.run import Validity
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
 STORY = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), window_s=3, warm_up_s=1)

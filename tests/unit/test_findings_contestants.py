@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.findings.contestants import Contest, amount, factor_words, setting_words
-from bakeoff.model.records.run.run import CellRecord, PlanRecord, Scalar
+from bakeoff.model.records.plan import CellRecord, PlanRecord, Scalar
 
 
 def plan(*cells: Mapping[str, Scalar], compare: str = "system", baseline: Scalar | None = None) -> PlanRecord:

@@ -15,7 +15,8 @@ from bakeoff.analysis.hints import hint_of
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.differing_figures import _says_what_was_changed
-from bakeoff.model.records.run.run import CellRecord, RunRecord
+from bakeoff.model.records.plan import CellRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle

@@ -20,7 +20,8 @@ from bakeoff.cli import main
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.findings import interim_analyses as analyses
 from bakeoff.findings.between_bundles.comparison import compared
-from bakeoff.model.records.run.run import AnalysisRecord, RunRecord
+from bakeoff.model.records.bundle import AnalysisRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, analysed, answer_and_records, answer_of
 from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Story, write_bundle

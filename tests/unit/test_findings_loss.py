@@ -9,7 +9,7 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.findings.faults import COUNTED, READING, loss_words
 from bakeoff.model.boundary import Check, Series
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from builders.bundles import MARIADB, Story, write_bundle
 

@@ -11,7 +11,8 @@ from bakeoff.errors import BundleError
 from bakeoff.findings.between_bundles.matching import Matching, match
 from bakeoff.findings.source import Source
 from bakeoff.model.levels import work_of
-from bakeoff.model.records.run.run import FactsRecord, PlanRecord
+from bakeoff.model.records.bundle import FactsRecord
+from bakeoff.model.records.plan import PlanRecord
 from bakeoff.plan.read import resolve
 
 SQLITE = "[systems.sqlite]\n"

@@ -21,7 +21,8 @@ from bakeoff.findings.limits_and_searches import searches
 from bakeoff.findings.limits_and_searches.contradictions import contradictions
 from bakeoff.findings.limits_and_searches.search_verdict import search_verdict
 from bakeoff.findings.limits_and_searches.thresholds import ThresholdAnswer
-from bakeoff.model.records.run.run import RunRecord, SearchRecord
+from bakeoff.model.records.plan import SearchRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

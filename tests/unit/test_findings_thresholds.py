@@ -18,7 +18,7 @@ from bakeoff.analysis.thresholds import RunReading, alpha_of_each, judge, parse_
 from bakeoff.cli import main
 from bakeoff.cli.commands.run import all_held, beside_plan, code_of
 from bakeoff.errors import ExitCode, PlanError
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.plan.comparison import refuse_unjudged
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan

@@ -15,7 +15,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.findings.run_values import observed, run_values
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

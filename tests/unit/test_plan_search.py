@@ -11,7 +11,7 @@ from bakeoff.bundle.write import BundleWriter, new_folder
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
 from bakeoff.machine import machine_facts
-from bakeoff.model.records.run.run import BundleInfo
+from bakeoff.model.records.bundle import BundleInfo
 from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of

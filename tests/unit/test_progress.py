@@ -10,7 +10,7 @@ import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.cli.progress import Line
 from bakeoff.model.boundary import Interval, IntervalSeries, QueryCounts
-from bakeoff.model.records.run.run import Percentiles, RunRecord
+from bakeoff.model.records.run import Percentiles, RunRecord
 from bakeoff.schedule.run_order import Slot
 
 SLOTS = [Slot(order=n, block=n + 1, cell="c1") for n in range(4)]

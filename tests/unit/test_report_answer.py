@@ -13,7 +13,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

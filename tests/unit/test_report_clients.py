@@ -11,7 +11,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.findings.between_bundles.conditions import changes
 from bakeoff.findings.between_bundles.matching import Match
 from bakeoff.findings.configuration import configuration_of
-from bakeoff.model.records.run.run import ClientVerdict, RunRecord
+from bakeoff.model.records.run import ClientVerdict, RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.charts.figures import figures_of
 from bakeoff.report.html.rows import machine_rows

@@ -12,7 +12,7 @@ from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
 from bakeoff.findings.faults import unknown_may_have_written
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bakeoff.analysis.percentiles import samples_needed
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.charts.figures import spectrum_curve
 from builders.bundles import MARIADB, Story, invalid, write_bundle
 

@@ -18,7 +18,7 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.boundary import Check, ErrorSample
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle

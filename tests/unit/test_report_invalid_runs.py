@@ -11,7 +11,7 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.commands.run import all_held
 from bakeoff.model.boundary import ErrorSample
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

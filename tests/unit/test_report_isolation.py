@@ -12,7 +12,7 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.comparisons import ComparisonAnswer
 from bakeoff.model.isolation import MEANINGS, meaning_words
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

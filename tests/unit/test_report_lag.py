@@ -13,7 +13,7 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.run_values import observed
 from bakeoff.model.boundary import NodeResult
-from bakeoff.model.records.run.run import NodeSilence, RunRecord
+from bakeoff.model.records.run import NodeSilence, RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.charts.scales import Series
 from bakeoff.report.charts.server import metrics_of

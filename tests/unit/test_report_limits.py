@@ -14,7 +14,7 @@ from bakeoff.analysis.percentiles import decode
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.limits_and_searches.evidence import LimitLevel, Verdict
 from bakeoff.findings.limits_and_searches.limits import words_of
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

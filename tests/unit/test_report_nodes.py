@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.charts.figures import figures_of
 from bakeoff.report.charts.panel import marks_of

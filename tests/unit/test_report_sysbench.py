@@ -11,7 +11,7 @@ from bakeoff.analysis.histograms import Histogram, merge, to_document
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.sysbench import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.words.doubts import untested_words
 from builders.bundles import MARIADB, Story, invalid, write_bundle

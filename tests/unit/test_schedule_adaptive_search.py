@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bakeoff.model.records.run.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
 from bakeoff.schedule.adaptive_search import Searching

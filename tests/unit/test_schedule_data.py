@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Check
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule.instance import Data, Instance
 from bakeoff.systems.base import Found

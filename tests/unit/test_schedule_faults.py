@@ -13,7 +13,7 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
 from bakeoff.model.faults import FaultRecord, PlannedFault, events
-from bakeoff.model.records.run.run import NodeSilence
+from bakeoff.model.records.run import NodeSilence
 from bakeoff.schedule.faults import Faults, error_ratio_beside, with_effects
 from bakeoff.schedule.merge import merge_intervals
 from bakeoff.schedule.nodes import silences

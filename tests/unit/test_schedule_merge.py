@@ -25,7 +25,7 @@ from bakeoff.model.boundary import (
     RunResult,
     Series,
 )
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.schedule.merge import merge_results
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-from bakeoff.model.records.run.run import NodeSilence
+from bakeoff.model.records.run import NodeSilence
 from bakeoff.report.charts.scales import Series
 from bakeoff.report.charts.server import metrics_of
 from bakeoff.schedule.nodes import Look, NodeWatch, Processes, by_node, facts_of

@@ -12,7 +12,7 @@ from bakeoff.analysis.validity.slow_clients import most_stolen_from
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
-from bakeoff.model.records.run.run import RunRecord
+from bakeoff.model.records.run import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.machine_sharing import shares_cores
 from bakeoff.schedule.phases import spec
