@@ -7,9 +7,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -445,6 +446,21 @@ def test_a_claim_whose_connection_was_lost_is_taken_again(mariadb: MariaDb, ledg
     mariadb.control.rows(f"KILL {first}")
     assert ledger.there(["absent"]) == []
     assert mariadb.control.value(held, name) not in (None, first)
+
+
+def test_a_lost_claim_is_taken_again_once_the_server_lets_go_of_it(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    name = "bakeoff." + hashlib.sha256(b"bakeoff").hexdigest()[:24]
+    first = mariadb.control.value("SELECT IS_USED_LOCK(%s)", name)
+    with closing(MySqlLedger(mariadb.server.bench_login("tcp"), "bakeoff", "systems.y")._control(5.0)) as late:
+        waits = threading.Thread(target=late.value, args=("SELECT GET_LOCK(%s, 4)", name))
+        waits.start()
+        mariadb.control.rows(f"KILL {first}")
+        waits.join()
+        letting_go = threading.Timer(1.0, late.close)
+        letting_go.start()
+        assert ledger.there(["absent"]) == []
+        letting_go.join()
+    assert mariadb.control.value("SELECT IS_USED_LOCK(%s)", name) not in (None, first)
 
 
 def test_a_schema_is_held_until_the_last_ledger_of_a_process_lets_go(mariadb: MariaDb, ledger: MySqlLedger) -> None:

@@ -7,18 +7,22 @@ the lock again. All ledgers of this process that work in one place share it.
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from bakeoff.errors import ServerError
 from bakeoff.systems.ledger import TABLE, Entry, MarkedLedger
 from bakeoff.systems.server.control import Connection, Control
 
 #: Dropping a large table takes its time.
 _TIMEOUT_S = 300.0
 _LOOKING_TIMEOUT_S = 5.0
+#: A server may notice this long after us that a connection is lost, and holds its lock until then.
+_LOST_MAX_S = 10.0
 
 
 @dataclass
@@ -69,11 +73,21 @@ class SqlLedger(MarkedLedger):
         if self._claimed:
             return
         if self._key not in self._claims:
-            control = self._control(_TIMEOUT_S, self._take_lock)
+            control = self._control(_TIMEOUT_S, self._take_lock_once_free)
             control.rows(control.probe)
             self._claims[self._key] = _Claim(control)
         self._claims[self._key].ledgers += 1
         self._claimed = True
+
+    def _take_lock_once_free(self, connection: Connection) -> None:
+        deadline = time.monotonic() + (_LOST_MAX_S if self._key in self._claims else 0)
+        while True:
+            try:
+                return self._take_lock(connection)
+            except ServerError:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.1)
 
     def release(self) -> None:
         """Lets others in when none of this process is at work there any more."""
