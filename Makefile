@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python test-systems bench bench-quick bench-rust docs clean
+.PHONY: help quickstart setup environment mariadb tools engine fmt check test test-fast test-rust test-python test-systems bench bench-quick bench-rust docs clean
 
 help:
 	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
@@ -14,24 +14,35 @@ help:
 	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
 
-quickstart: setup
-	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB could not be had here; the demonstration leaves it out."
+# The compiler works while packages and servers are fetched.
+quickstart:
+	@$(MAKE) --no-print-directory --jobs=2 environment mariadb
 	$(BIN)/bakeoff run plans/quickstart.toml
 
-setup: $(VENV)/.installed engine
+setup:
+	@$(MAKE) --no-print-directory --jobs=2 environment
 
-# The package goes in editable, so only its own metadata makes it worth installing again.
-$(VENV)/.installed: pyproject.toml
+# The link makes the environment's engine the one just built.
+environment: $(VENV)/.installed engine
+	@ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
+
+mariadb: $(VENV)/.installed
+	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB could not be had here; the demonstration leaves it out."
+
+# Before the long build begins: what would stop it.
+tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bakeoff needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 3; }
 	@command -v cargo >/dev/null || { echo "bakeoff needs Rust (cargo): see the README"; exit 3; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt install python3-venv"; exit 3; }
+
+# The package goes in editable, so only its own metadata makes it worth installing again.
+$(VENV)/.installed: pyproject.toml | tools
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-# Cargo knows whether there is anything to do. The link makes the environment's engine the one just built.
-engine: | $(VENV)/.installed
+# Cargo knows whether there is anything to do.
+engine: | tools
 	cargo build --release --locked --quiet -p bakeoff-engine
-	@ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
 
 fmt: setup
 	cargo fmt
