@@ -11,10 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from bakeoff.analysis.hints import hint_of
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.findings.differing_figures import _says_what_was_changed
+from bakeoff.findings.differing_figures import _says_what_was_changed, hint_of
 from bakeoff.model.records.plan import CellRecord
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from bakeoff.bundle.read import Bundle
 from bakeoff.errors import BundleError
 from bakeoff.findings.between_bundles.matching import Matching, match
-from bakeoff.findings.source import Source
 from bakeoff.model.levels import work_of
 from bakeoff.model.records.bundle import FactsRecord
 from bakeoff.model.records.plan import PlanRecord
@@ -29,12 +29,12 @@ class Made:
     facts: dict[str, FactsRecord] = field(default_factory=dict)
 
 
-def made(text: str, said: tuple[str, ...] = ()) -> Source:
+def made(text: str, said: tuple[str, ...] = ()) -> Bundle:
     plan = resolve(f"title = 't'\n{text}", Path(), must_run=False, said=said)
-    return cast(Source, Made(plan.record))
+    return cast(Bundle, Made(plan.record))
 
 
-def matched(before: Source, after: Source, *allowed: str) -> Matching:
+def matched(before: Bundle, after: Bundle, *allowed: str) -> Matching:
     return match([before], [after], allowed)
 
 

@@ -8,7 +8,7 @@ import pytest
 from bakeoff.model.boundary import NameRoute, RoleRoute
 from bakeoff.plan.document.units import UnitError
 from bakeoff.plan.dry_run.describe import describe
-from bakeoff.plan.routing import Routing
+from bakeoff.plan.factors import Routing
 from builders.plans import MARIADB, SQLITE, read, refused
 
 NODES = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.plan.dry_run.sqlite_trial import troubles
+from bakeoff.plan.dry_run.estimates import troubles
 from bakeoff.plan.read import read_plan
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import math
 from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
-from bakeoff.schedule.adaptive_search import Searching
+from bakeoff.schedule.run_order import Searching
 from builders.plans import read
 
 SEARCH = "[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'\nto = 100_000"

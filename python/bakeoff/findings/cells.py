@@ -13,6 +13,7 @@ from ..analysis.metric import Metric
 from ..analysis.percentiles import Distribution, is_overloaded, operation_distribution, operation_summaries
 from ..analysis.registry import metric
 from ..analysis.wording import milliseconds_words, percent_words
+from ..bundle.read import Bundle
 from ..model.boundary import Document, ResponseLimit
 from ..model.records.bundle import FactsRecord
 from ..model.records.plan import CellRecord, Scalar
@@ -29,7 +30,6 @@ from .runs import (
     too_few_undisturbed,
     used_runs,
 )
-from .source import Source
 
 
 class CellAnswer(Document):
@@ -104,14 +104,14 @@ _AT_THE_EDGE = 0.005
 
 
 def cell_answers(
-    contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
+    contest: Contest, bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
 ) -> list[CellAnswer]:
     """metrics: beside those of every report."""
     hit = hit_together(contest.plan.cells, runs)
     return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
 
 
-def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
+def metric_spreads(bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
     """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
     for shown in metrics:
@@ -125,7 +125,7 @@ def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[
 def _cell_answer(
     contest: Contest,
     cell: CellRecord,
-    bundle: Source,
+    bundle: Bundle,
     runs: Sequence[RunRecord],
     metrics: Sequence[Metric],
     hit: set[int],

@@ -15,6 +15,7 @@ from ..analysis.metric import Metric
 from ..analysis.statistics import alpha_after, alpha_at
 from ..analysis.thresholds import Condition, parse_threshold
 from ..analysis.wording import counted
+from ..bundle.read import Bundle
 from ..model import durability
 from ..model.boundary import Document
 from ..model.records.bundle import AnalysisRecord, FactsRecord
@@ -24,7 +25,6 @@ from . import interim_analyses as analyses
 from .contestants import Contest, Setting, setting_words
 from .run_values import run_values, same_operations, why_no_value
 from .runs import mark_words
-from .source import Source
 
 
 class FigureDiffers(Document):
@@ -119,7 +119,7 @@ class Compared:
         return self.by_setting if metric.name == objective.name else self.by_metric.get(metric.name, [])
 
 
-def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: bool = True) -> Compared:
+def compare_all(contest: Contest, bundle: Bundle, runs: Runs, *, can_record: bool = True) -> Compared:
     """One family: every contestant against the baseline in every setting, by the objective and by each metric that a
     relative `fail_if` names. What earlier analyses claimed stands; what is open is judged at what this one may take.
 
@@ -165,7 +165,7 @@ def _estimates(
     contest: Contest,
     metrics: Sequence[Metric],
     pairs: Sequence[Pair],
-    bundle: Source,
+    bundle: Bundle,
     runs: Runs,
     claimed: Collection[str],
 ) -> dict[str, Estimate]:
@@ -190,7 +190,7 @@ def _answers(
     metrics: Sequence[Metric],
     pairs: Sequence[Pair],
     found: Sequence[compare.Comparison],
-    bundle: Source,
+    bundle: Bundle,
     runs: Runs,
 ) -> dict[str, list[ComparisonAnswer]]:
     made: dict[str, list[ComparisonAnswer]] = {metric.name: [] for metric in metrics}
@@ -214,13 +214,13 @@ def value_thresholds(plan: PlanRecord) -> list[str]:
     return [text for text in plan.fail_if if isinstance(parse_threshold(text, plan.rates), Limit)]
 
 
-def _was_answered(bundle: Source, made: int) -> bool:
+def _was_answered(bundle: Bundle, made: int) -> bool:
     """Of a bundle from before analyses were recorded: whether this answer was given at its end."""
     return bundle.info.state == "complete" or made in bundle.info.looks
 
 
 def _before_records(
-    contest: Contest, metrics: Sequence[Metric], pairs: Sequence[Pair], bundle: Source, runs: Runs, made: int
+    contest: Contest, metrics: Sequence[Metric], pairs: Sequence[Pair], bundle: Bundle, runs: Runs, made: int
 ) -> list[AnalysisRecord]:
     """The analyses of a bundle from before they were recorded, which noted only over how many repetitions they were."""
     found: list[AnalysisRecord] = []
@@ -250,7 +250,7 @@ def _pairs(contest: Contest) -> list[Pair]:
 
 
 def _estimate(
-    contest: Contest, objective: Metric, base: CellRecord, other: CellRecord, bundle: Source, runs: Runs
+    contest: Contest, objective: Metric, base: CellRecord, other: CellRecord, bundle: Bundle, runs: Runs
 ) -> Estimate:
     words = setting_words(contest.setting(other))
     names = contest.contestant(base), contest.contestant(other)
@@ -266,7 +266,7 @@ def estimate_in_blocks(
     objective: Metric,
     names: tuple[str, str],
     cells: tuple[CellRecord, CellRecord],
-    bundle: Source,
+    bundle: Bundle,
     runs: Runs,
 ) -> Estimate:
     """names, cells: of the base and of the other."""

@@ -17,6 +17,7 @@ from itertools import chain
 from pydantic import Field
 
 from ..analysis.wording import bytes_words
+from ..bundle.read import Bundle
 from ..model import durability
 from ..model.boundary import Document
 from ..model.levels import PACKAGER
@@ -26,7 +27,6 @@ from ..model.records.run import RunRecord
 from .clients_and_nodes import machines_words
 from .contestants import Contest
 from .runs import clients_of
-from .source import Source
 
 
 class Difference(Document):
@@ -79,7 +79,7 @@ class Configuration(Document):
     packagers: list[str] = Field(default_factory=list)
 
 
-def configuration_of(bundle: Source) -> Configuration:
+def configuration_of(bundle: Bundle) -> Configuration:
     contest = Contest(bundle.plan)
     cells = {name: [c for c in bundle.plan.cells if contest.contestant(c) == name] for name in contest.contestants}
     cells = {name: theirs for name, theirs in cells.items() if _facts_of(theirs, bundle.facts)}
@@ -105,7 +105,7 @@ def configuration_of(bundle: Source) -> Configuration:
     )
 
 
-def _differences(contest: Contest, bundle: Source, on_purpose: set[str]) -> list[tuple[bool, Difference]]:
+def _differences(contest: Contest, bundle: Bundle, on_purpose: set[str]) -> list[tuple[bool, Difference]]:
     """(declared, difference)."""
     meetings = meetings_of(contest, bundle.facts)
     cells: Cells = {}

@@ -1,18 +1,23 @@
 """What else differs between two cells: of their runs' metrics and of the server's own counters those that differ most
-and most steadily, shown elsewhere or not. A hint at why one is faster, no tested claim."""
+and most steadily, shown elsewhere or not. A hint at why one is faster, no tested claim: with
+hundreds of figures some differ by chance."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from ..analysis.hints import Hint, hint_of
+import numpy as np
+from numpy.typing import NDArray
+
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
+from ..analysis.statistics import t_critical
 from ..analysis.wording import signed_words, significant
+from ..bundle.read import Bundle
 from ..model.boundary import Document
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
@@ -21,7 +26,6 @@ from .comparisons import ComparisonAnswer, FigureDiffers
 from .contestants import Contest, setting_words
 from .run_values import counters_per_s, observed
 from .runs import used_runs
-from .source import Source
 
 
 class CellsDiffer(Document):
@@ -81,7 +85,7 @@ _Figures = dict[str, float]
 class Differs:
     """Of one bundle. Each run's figures are taken once, when they are first asked for."""
 
-    def __init__(self, contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> None:
+    def __init__(self, contest: Contest, bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> None:
         self._contest, self._bundle, self._runs = contest, bundle, runs
         self._taken: dict[str, dict[int, _Figures]] = {}
 
@@ -176,7 +180,7 @@ class Differs:
         return self._taken[cell.id]
 
 
-def _figures_of(bundle: Source, run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
+def _figures_of(bundle: Bundle, run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
     yield "rate", run.rate_ops_per_s
     yield "operations", run.rate_ops_per_s * run.window_s
     yield "attempts", (run.ok + sum(run.errors.values()) + run.retries) / max(run.ok, 1)
@@ -278,3 +282,58 @@ def _told_values(ratio: float | None, other: str, base: str) -> str:
 
 def ratio_words(ratio: float) -> str:
     return f"{significant(1 / ratio, 2)} times less" if ratio < _TIMES_BELOW else signed_words(ratio)
+
+
+#: Blocks that are needed for a difference to be called steady.
+BLOCKS_MIN = 3
+#: Less is no hint.
+SIZE_MIN = math.log(1.1)
+_ALPHA = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """name: of the figure. base_value, other_value: geometric means, or plain ones where some value is zero. least: the
+    log-ratio that is left of the mean when its uncertainty is taken off: what is large and steady has much of it."""
+
+    name: str
+    base_value: float
+    other_value: float
+    least: float
+
+    @property
+    def ratio(self) -> float | None:
+        """None: the base is zero, or the other."""
+        return self.other_value / self.base_value if self.base_value and self.other_value else None
+
+
+def hint_of(name: str, base: Sequence[float], other: Sequence[float]) -> Hint | None:
+    """base, other: one value a block, in the same order. None where a value is below zero, where there are too few
+    blocks, or where the difference may be below SIZE_MIN."""
+    a, b = np.asarray(base, dtype=float), np.asarray(other, dtype=float)
+    if a.size < BLOCKS_MIN or (a < 0).any() or (b < 0).any():
+        return None
+    if not ((a > 0).all() and (b > 0).all()):
+        return _of_differences(name, a, b)
+    ratios = np.log(b) - np.log(a)
+    least = abs(float(ratios.mean())) - _uncertain(ratios)
+    if least < SIZE_MIN:
+        return None
+    return Hint(name, math.exp(float(np.log(a).mean())), math.exp(float(np.log(b).mean())), least)
+
+
+def _of_differences(name: str, a: NDArray[np.float64], b: NDArray[np.float64]) -> Hint | None:
+    """Where a value is zero there is no ratio. Against nothing at all the mean is certain to the factor by which it
+    exceeds its uncertainty, that of its paired t over the critical one; and so it is ranked among ratios."""
+    base, other = float(a.mean()), float(b.mean())
+    uncertain = _uncertain(b - a)
+    size = abs(other - base)
+    least = math.inf if size > 0 and uncertain == 0 else math.log(size / uncertain) if size > 0 else 0.0
+    if min(base, other) > 0:
+        least = min(least, abs(math.log(other / base)))
+    return Hint(name, base, other, least) if least >= SIZE_MIN else None
+
+
+def _uncertain(values: NDArray[np.float64]) -> float:
+    """Half the interval of their mean."""
+    return t_critical(_ALPHA, values.size - 1) * float(values.std(ddof=1)) / math.sqrt(values.size)

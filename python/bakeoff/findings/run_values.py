@@ -17,15 +17,15 @@ from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
 from ..analysis.percentiles import is_overloaded, samples_needed
 from ..analysis.validity.slow_clients import FloatArray
+from ..bundle.read import Bundle
 from ..model.records.run import RunRecord
 from .runs import causes
-from .source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 import math
 
-from ..analysis.summary import summarise
+from ..analysis.statistics import summarise
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
 from ..model.records.run import Percentiles
@@ -38,13 +38,13 @@ _LAG = re.compile(r"db\.(.+)\.lag_s")
 _COUNTER = re.compile(r"db\.\w+_per_s")
 
 
-def observed(bundle: Source, run: RunRecord) -> Observed:
+def observed(bundle: Bundle, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
     rates = next((cell.rates for cell in bundle.plan.cells if cell.id == run.cell), [])
     return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column), lambda: lags_s(bundle, run))
 
 
-def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
+def run_values(bundle: Bundle, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
     """By block, in the metric's unit; Unstated where it is not defined or only a lower bound, Invalid where the run
     counts against its system. A disturbed run says nothing, as if it had not been made. What a load says is one value
     however many runs share its data, whatever became of them."""
@@ -57,7 +57,7 @@ def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dic
     }
 
 
-def why_no_value(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> str:
+def why_no_value(bundle: Bundle, runs: Sequence[RunRecord], metric: Metric) -> str:
     """Why runs have no common value to compare, and in how many of them; "not compared" where each has one."""
     if not runs:
         return "no run"
@@ -98,7 +98,7 @@ def _value(seen: Observed, metric: Metric) -> RunValue:
     return _why_no_value(seen, metric)
 
 
-def counters_per_s(bundle: Source, run: RunRecord) -> dict[str, float]:
+def counters_per_s(bundle: Bundle, run: RunRecord) -> dict[str, float]:
     """What the server itself counts, by its column: per second of the window, not of single nodes."""
     table = bundle.server(run.id, lambda names: [n for n in names if n in _TIMES or _COUNTER.fullmatch(n)])
     if table is None or not set(_TIMES) <= set(table.column_names):
@@ -110,7 +110,7 @@ def counters_per_s(bundle: Source, run: RunRecord) -> dict[str, float]:
     }
 
 
-def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:
+def _server_mean(bundle: Bundle, run: RunRecord, column: str) -> float | None:
     wanted = (*_TIMES, column)
     table = bundle.server(run.id, lambda names: [name for name in wanted if name in names])
     if table is None or set(table.column_names) != set(wanted):
@@ -118,7 +118,7 @@ def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:
     return _window_mean(table, column, bundle.plan.warm_up_s, run.window_s)
 
 
-def lags_s(bundle: Source, run: RunRecord) -> dict[str, list[float]]:
+def lags_s(bundle: Bundle, run: RunRecord) -> dict[str, list[float]]:
     """Of each replica, in the order of time, over the window."""
     table = bundle.server(run.id, lambda names: [n for n in names if n in _TIMES or _LAG.fullmatch(n)])
     if table is None or not set(_TIMES) <= set(table.column_names):

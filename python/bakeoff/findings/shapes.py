@@ -10,6 +10,7 @@ from ..analysis.compare import ALPHA, judge
 from ..analysis.estimate import Estimate
 from ..analysis.metric import Metric
 from ..analysis.shape import POWER, Direction, Shape, Sweep
+from ..bundle.read import Bundle
 from ..model.boundary import Document
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import RunRecord
@@ -18,7 +19,6 @@ from .contestants import LOAD, SWEPT_MIN, Contest, Setting, factor_words, settin
 from .interim_analyses import unless_recorded
 from .run_values import Spread, observed, run_values, spread_of
 from .runs import used_runs
-from .source import Source
 
 
 class ShapeLevel(Document):
@@ -65,7 +65,7 @@ class _Line:
     cells: dict[Scalar, CellRecord]
 
 
-def shape_answers(contest: Contest, bundle: Source, runs: Runs, alpha: float | None) -> list[ShapeAnswer]:
+def shape_answers(contest: Contest, bundle: Bundle, runs: Runs, alpha: float | None) -> list[ShapeAnswer]:
     """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees. alpha: what
     this analysis may take; None: nothing is judged."""
     lines = list(_lines(contest, runs))
@@ -96,7 +96,7 @@ def _lines(contest: Contest, runs: Runs) -> Iterator[_Line]:
 
 
 def _judged(
-    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Source, runs: Runs, alpha: float | None
+    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Bundle, runs: Runs, alpha: float | None
 ) -> list[Shape[Scalar] | None]:
     """Of each line; None where it has no value at all."""
     sweeps = [
@@ -120,7 +120,7 @@ def _judged(
     return [sweep.shape({pair: next(found) for pair in sweep.pairs}) for sweep in sweeps]
 
 
-def _estimate(line: _Line, pair: tuple[Scalar, Scalar], metric: Metric, bundle: Source, runs: Runs) -> Estimate:
+def _estimate(line: _Line, pair: tuple[Scalar, Scalar], metric: Metric, bundle: Bundle, runs: Runs) -> Estimate:
     """pair: base and other."""
     names = [factor_words(line.axis, level) for level in pair]
     cells = [line.cells[level] for level in pair]
@@ -129,7 +129,7 @@ def _estimate(line: _Line, pair: tuple[Scalar, Scalar], metric: Metric, bundle: 
 
 
 def _answer(
-    line: _Line, shape: Shape[Scalar], knee: Shape[Scalar] | None, objective: Metric, bundle: Source, runs: Runs
+    line: _Line, shape: Shape[Scalar], knee: Shape[Scalar] | None, objective: Metric, bundle: Bundle, runs: Runs
 ) -> ShapeAnswer:
     return ShapeAnswer(
         axis=line.axis,
@@ -157,7 +157,7 @@ def _answer(
     )
 
 
-def _spread(bundle: Source, runs: Sequence[RunRecord], objective: Metric) -> Spread | None:
+def _spread(bundle: Bundle, runs: Sequence[RunRecord], objective: Metric) -> Spread | None:
     """None where some of the runs that count has no value."""
     values = [objective.of(observed(bundle, run)) for run in used_runs(runs)]
     known = [value for value in values if value is not None]

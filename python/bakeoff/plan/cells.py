@@ -40,10 +40,9 @@ from .check import placed
 from .data import data_of
 from .document.source import Source
 from .document.tables import PlanDocument
-from .factors import Factor, put_option
+from .factors import Factor, Routing, put_option
 from .grid import Combination, Grid, varying, words_of_levels
 from .resolved import Cell
-from .routing import Routing
 from .workload import PlanWorkloads, Question
 
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)

@@ -6,6 +6,8 @@ preset = ["a", "c"]                  an option of the workload, or of all [workl
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
 version = ["10.6", "10.11"]          an option of every system (path, nodes, replicas, tls, table_format, "start.KEY")
 "mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
+
+Here, too: to which of a system's nodes the users of a run go (`routing`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import PlanError
+from ..model import boundary
 from ..model.levels import LOAD, SYSTEM_TABLES, TABLE_FORMAT
 from ..model.records.plan import Scalar
 from ..suggestions import meant, one_of
@@ -23,7 +26,6 @@ from ..systems.base import System
 from .document.source import Source
 from .document.tables import MeasureTable, keys_of
 from .document.units import UnitError, parse_rate_ops_per_s
-from .routing import Routing
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
 BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
@@ -165,3 +167,77 @@ def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
     if started and first in ("settings", "version", "source", "path", "nodes", "replicas"):
         return ("start", *factor.path)
     return ("start", "version") if factor.path == ("version",) else factor.path
+
+
+#: Roles that a plan may name by the word alone; any other word is a node's name.
+ROLES = ("primary", "replica", "reader", "writer")
+
+
+#: Nodes of this role follow another: they take no writes.
+FOLLOWING = "replica"
+
+
+@dataclass(frozen=True)
+class Routing:
+    #: any | role | name | split; "": the plan says none, see `decided`
+    by: str = ""
+    word: str = ""
+
+    @classmethod
+    def parse(cls, text: Any) -> Routing:
+        """Raises UnitError."""
+        by, separator, word = text.partition(":") if isinstance(text, str) else ("", "", "")
+        if by in ("any", "split") and not separator:
+            return cls(by)
+        if by in ("role", "name") and word:
+            return cls(by, word)
+        if by and by not in ("role", "name", "any", "split"):
+            return cls("role" if text in ROLES else "name", text)
+        hint = 'it is "any", "split", a role ("replica", "role:standby") or the name of a node ("db2", "name:any")'
+        raise UnitError(f"{text!r} is no route", hint)
+
+    def __str__(self) -> str:
+        return f"{self.by}:{self.word}" if self.word else self.by
+
+    def document(self) -> boundary.Routing:
+        """As the engine reads it."""
+        match self.by:
+            case "role":
+                return boundary.RoleRoute(role=self.word)
+            case "name":
+                return boundary.NameRoute(name=self.word)
+            case "split":
+                return "split"
+        return "any"
+
+    def decided(self, roles: Mapping[str, str]) -> Routing:
+        """For a system of these nodes, by their names and roles: where a plan says nothing all of them, but where some
+        follow others, those like the first, which is written to."""
+        if self.by:
+            return self
+        return Routing("role", next(iter(roles.values()))) if FOLLOWING in roles.values() else Routing("any")
+
+    def following(self, roles: Mapping[str, str]) -> list[str]:
+        """Names of the nodes that follow others, and to which writes would go: with "split" none do."""
+        return [name for name, role in roles.items() if role == FOLLOWING and self._leads_to(name, role)]
+
+    def _leads_to(self, name: str, role: str) -> bool:
+        return {"any": True, "role": role == self.word, "name": name == self.word}.get(self.by, False)
+
+    def missing(self, roles: Mapping[str, str]) -> str:
+        """Why the nodes of a system, given by their names and roles, have no such route, and what to write instead; ""
+        where they have."""
+        if self.by == "any":
+            return ""
+        if not roles:
+            return "leave `routing` out: this system runs inside the client"
+        if self.by == "split":
+            split = len(set(roles.values())) > 1
+            return "" if split else "all its nodes have the same role: leave `routing` out, or ask for replicas"
+        known = dict.fromkeys(roles.values() if self.by == "role" else roles)
+        if self.word in known:
+            return ""
+        words = (
+            [*known] if self.by == "role" else [*known, *(role for role in ROLES if role in roles.values()), "split"]
+        )
+        return one_of(self.word, words)

@@ -12,7 +12,7 @@ from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, Runne
 from ..model.levels import PORTABLE
 from ..model.records.plan import CellRecord, PlanRecord, Scalar
 from .document.tables import MeasureTable
-from .routing import Routing
+from .factors import Routing
 
 if TYPE_CHECKING:
     from ..systems.base import System

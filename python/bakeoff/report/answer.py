@@ -11,6 +11,7 @@ from pydantic import Field
 from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
+from ..bundle.read import Bundle
 from ..errors import BakeoffError
 from ..findings.cells import CellAnswer, cell_answers
 from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer, client_answers, node_answers
@@ -25,7 +26,6 @@ from ..findings.limits_and_searches.searches import SearchAnswer, search_answer
 from ..findings.limits_and_searches.thresholds import ThresholdAnswer, thresholds
 from ..findings.runs import findings_of, mark_words, runs_by_cell
 from ..findings.shapes import ShapeAnswer, shape_answers
-from ..findings.source import Recording, Source
 from ..model.boundary import Document, Rate
 from ..model.records.bundle import AnalysisRecord
 from ..model.records.run import RunRecord
@@ -128,7 +128,7 @@ DEMONSTRATION = (
 
 
 def answer_of(
-    bundle: Source,
+    bundle: Bundle,
     metrics: Sequence[Metric] = (),
     comparisons: Sequence[ComparisonAnswer] | None = None,
 ) -> Answer:
@@ -138,7 +138,7 @@ def answer_of(
 
 
 def answer_and_records(
-    bundle: Source,
+    bundle: Bundle,
     metrics: Sequence[Metric] = (),
     comparisons: Sequence[ComparisonAnswer] | None = None,
     *,
@@ -237,7 +237,7 @@ def answer_and_records(
     return answer, compared.pending
 
 
-def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
+def analysed(bundle: Bundle, metrics: Sequence[Metric] = ()) -> Answer:
     """The answer, for somebody who may act on it: recorded first, in the bundle, as one of its analyses. Where that
     cannot be done the answer claims nothing that was not claimed before."""
     for _ in range(ATTEMPTS_MAX):
@@ -276,11 +276,11 @@ def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
     return [f"{first}{marked}" if runs else "no run was finished", *findings_of(runs)]
 
 
-def _load_warnings(bundle: Source) -> list[str]:
+def _load_warnings(bundle: Bundle) -> list[str]:
     return [f"the engine warned: {words}" for load in bundle.loads for words in load.warnings]
 
 
-def _incomplete(bundle: Source) -> str:
+def _incomplete(bundle: Bundle) -> str:
     part = bundle.plan.part_words
     planned = bundle.plan.runs_max
     missing = 0 if bundle.plan.search else planned - len(bundle.runs)
@@ -294,22 +294,22 @@ def _incomplete(bundle: Source) -> str:
     return f"Not the whole plan: {reason}; {here}.{rest}"
 
 
-def unreadable_sentences(bundle: Source) -> list[str]:
+def unreadable_sentences(bundle: Bundle) -> list[str]:
     """Runs that are missing may be the ones that would have changed the answer."""
-    why = list(getattr(bundle, "unreadable_runs", []))
+    why = bundle.unreadable_runs
     if not why:
         return []
     runs = "The result of 1 run" if len(why) == 1 else f"The results of {len(why)} runs"
     return [f"{runs} could not be read, and what follows is without {'it' if len(why) == 1 else 'them'}: {why[0]}."]
 
 
-def unreadable_in(bundles: Iterable[Source]) -> list[str]:
+def unreadable_in(bundles: Iterable[Bundle]) -> list[str]:
     """Of bundles that are compared, each with its folder."""
     found = (f"{bundle.folder}: {words}" for bundle in bundles for words in unreadable_sentences(bundle))
     return list(dict.fromkeys(found))
 
 
-def _measured_words(bundle: Source) -> str:
+def _measured_words(bundle: Bundle) -> str:
     plan = bundle.plan
     window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
     often = counted(plan.repetitions, "repetition", "repetitions")

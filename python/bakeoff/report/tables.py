@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
+from ..bundle.read import Bundle, Pick
 from ..findings.cells import metric_spreads
 from ..findings.run_values import observed
 from ..findings.runs import runs_by_cell, used_runs
-from ..findings.source import Pick, Source
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import RunRecord
 from ..suggestions import meant
@@ -60,7 +60,7 @@ _OF_A_SECOND = ("second", "length_s", "warm_up")
 _FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimum", "maximum", "cv")}}
 
 
-def runs_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
+def runs_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     """One row a run, in the order in which they were made; one column a metric."""
     about = of_runs(bundle, bundle.runs)
     seen = [observed(bundle, run) if run.state == "done" else None for run in bundle.runs]
@@ -68,7 +68,7 @@ def runs_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
     return table_of(about, values, {m.name: _told(m) for m in metrics})
 
 
-def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
+def cells_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     """One row a cell: of every metric the typical valid repetition (the geometric mean); beside it its 95 % interval
     (`_low`, `_high`), the least and the most (`_minimum`, `_maximum`) and the standard deviation over the mean (`_cv`).
     Null where some repetition has no value, an interval also where there is only one."""
@@ -90,19 +90,19 @@ def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
     return table_of(about, values, told)
 
 
-def seconds_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
+def seconds_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     """One row a second of every run, as its clients saw it; second: since the warm-up began. columns: of what was seen,
     all unless named; UnknownMetric for one that no run has."""
     return _of_seconds(bundle, bundle.intervals, columns)
 
 
-def watched_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
+def watched_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     """One row a look at server and machine in every run; second: when, since the warm-up began; length_s: since the
     look before. columns: as of `seconds_table`."""
     return _of_seconds(bundle, bundle.server, columns)
 
 
-def every_metric(bundle: Source) -> list[Metric]:
+def every_metric(bundle: Bundle) -> list[Metric]:
     """Of all operations and of each one, and the means of all that server and machine were watched by."""
     operations = dict.fromkeys(series.operation for run in bundle.runs for series in run.series)
     watched = (metric(name) for name in _columns_of(bundle, bundle.server) if is_watched(name))
@@ -142,7 +142,7 @@ def _told(metric: Metric) -> dict[str, str]:
     return {"unit": metric.unit, "better": metric.better}
 
 
-def of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
+def of_runs(bundle: Bundle, runs: Sequence[RunRecord]) -> Columns:
     cells = {cell.id: cell for cell in bundle.plan.cells}
     return {
         "run": [run.id for run in runs],
@@ -155,7 +155,7 @@ def of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
     }
 
 
-def _of_cells(bundle: Source, cells: Sequence[CellRecord]) -> Columns:
+def _of_cells(bundle: Bundle, cells: Sequence[CellRecord]) -> Columns:
     factors = dict.fromkeys(name for cell in bundle.plan.cells for name in cell.levels if name != "system")
     return {
         "cell": [cell.id for cell in cells],
@@ -165,7 +165,7 @@ def _of_cells(bundle: Source, cells: Sequence[CellRecord]) -> Columns:
     }
 
 
-def _named_apart(bundle: Source, factor: str) -> str:
+def _named_apart(bundle: Bundle, factor: str) -> str:
     """The offered `rate` is not the metric of that name, nor a factor `block` what a row is about."""
     if factor in _ABOUT:
         return f"factor.{factor}"
@@ -176,7 +176,7 @@ def _named_apart(bundle: Source, factor: str) -> str:
     return f"factor.{factor}"
 
 
-def _of_seconds(bundle: Source, tables: Tables, columns: Collection[str]) -> pa.Table:
+def _of_seconds(bundle: Bundle, tables: Tables, columns: Collection[str]) -> pa.Table:
     import pyarrow as pa
 
     named_columns(columns, _columns_of(bundle, tables) if columns else [], "no run has a column")
@@ -199,7 +199,7 @@ def named_columns(columns: Collection[str], known: Sequence[str], what: str) -> 
             raise UnknownMetric(f"{what} `{name}`", meant(name, known))
 
 
-def _columns_of(bundle: Source, tables: Tables) -> list[str]:
+def _columns_of(bundle: Bundle, tables: Tables) -> list[str]:
     """Of the tables of all runs, each name once."""
     names: dict[str, None] = {}
 
@@ -285,7 +285,7 @@ _VALUES: tuple[tuple[str, str, Callable[[ClientRecord], float | None]], ...] = (
 )
 
 
-def clients_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
+def clients_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     """One row a client of a run with several, or with one on another machine. machine: "this machine" where bakeoff
     ran; load_machine: as the fleet calls it. behind: by what it was slower than the others, in words. columns: of its
     values, all unless named; UnknownMetric for one that there is not."""

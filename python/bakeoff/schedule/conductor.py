@@ -24,10 +24,9 @@ from ..model.records.run import RunRecord, Validity, is_open
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from . import one_run, run_record
-from .adaptive_search import Searching
 from .instance import Data, Instance, file_name
 from .machine_sharing import Others
-from .run_order import Repeats, Slot, random_first_turn, schedule
+from .run_order import Repeats, Searching, Slot, random_first_turn, schedule
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
 FAILURES_IN_A_ROW = 3

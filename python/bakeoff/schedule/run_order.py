@@ -5,6 +5,9 @@ compared block by block. Blocks come in pairs: one in seeded random order, the n
 two cells each goes first equally often (in an odd number of blocks one of them once more), and over a pair all have the
 same mean place: what grows in the course of a block (a filling disk, a warming machine) favours none of them.
 
+A search decides its next run from the runs that exist and from nothing else. A block is one step of every search that
+goes on, in seeded random order; the n-th run of a search is in block n.
+
 A run that was disturbed or lost to infrastructure is repeated as another attempt; a run that its system failed never is
 (docs/method/disturbance.md).
 """
@@ -13,12 +16,15 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
+from ..analysis.search import Outcome, Trial, next_step
+from ..findings.limits_and_searches.searches import question_of
+from ..model.records.plan import Scalar
 from ..model.records.run import RunRecord, by_place, counting, is_open, runs_that_count
-from ..plan.resolved import Cell
+from ..plan.resolved import Cell, ResolvedPlan
 
 
 @dataclass(frozen=True)
@@ -134,3 +140,68 @@ def _work(cell: Cell) -> str:
 def random_first_turn() -> int:
     """The first turn of an occasion on data that others have inserted into: nobody knows which turns they had."""
     return secrets.randbelow(_TURNS)
+
+
+@dataclass
+class Searching:
+    """plan: one with a search, at any levels; it grows. excess: of a run, how far it was beyond the limits."""
+
+    plan: ResolvedPlan
+    excess: Callable[[RunRecord], float]
+    #: By subject and block.
+    _runs: dict[str, dict[int, tuple[Scalar, RunRecord]]] = field(default_factory=lambda: defaultdict(dict))
+    _trials: dict[str, Trial] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    _made: int = 0
+
+    def __post_init__(self) -> None:
+        assert self.plan.record.search is not None
+        self._search = self.plan.record.search
+        self._question = question_of(self._search)
+        self._subjects = list(dict.fromkeys(self._search.subject(cell) for cell in self.plan.record.cells))
+
+    def add(self, runs: Iterable[RunRecord]) -> None:
+        """Of cells that the plan has."""
+        cells = {cell.id: cell for cell in self.plan.record.cells}
+        for run in runs:
+            cell = cells[run.cell]
+            level = cell.levels[self._search.factor]
+            self._runs[self._search.subject(cell)][run.block] = level, run
+            self._made = max(self._made, run.order + 1)
+
+    def next(self) -> tuple[Slot, Cell] | None:
+        """The run to make next, and its cell, which the plan then has; None: all is found, or the runs are used up."""
+        for block in range(1, self._search.runs + 1):
+            for subject in in_turn(self._subjects, block, self.plan.record.seed):
+                if subject in self._ended or block in self._runs[subject]:
+                    continue
+                step = next_step(self._question, self._trials_of(subject))
+                if isinstance(step, Outcome):
+                    self._ended.add(subject)
+                    continue
+                cell = self._cell(subject, step)
+                return Slot(self._made, block, cell.record.id), cell
+        return None
+
+    def _trials_of(self, subject: str) -> list[Trial]:
+        """A run that was disturbed or lost to the last attempt says nothing, and is no "limit not kept"."""
+        runs = [found for _, found in sorted(self._runs[subject].items())]
+        return [self._trial(level, run) for level, run in runs if not run.leaves_its_place_open]
+
+    def _trial(self, level: Scalar, run: RunRecord) -> Trial:
+        if run.id not in self._trials:
+            self._trials[run.id] = Trial(float(level), self.excess(run))
+        return self._trials[run.id]
+
+    def _cell(self, subject: str, level: float) -> Cell:
+        """Of the plan, which has the levels that have runs, and this one."""
+        assert self.plan.with_levels is not None
+        wanted = int(level) if self._search.whole else level
+        tried = {name: [found for found, _ in runs.values()] for name, runs in self._runs.items() if runs}
+        tried[subject] = [*tried.get(subject, []), wanted]
+        self.plan = self.plan.with_levels({name: sorted(set(levels)) for name, levels in tried.items()})
+        return next(
+            cell
+            for cell in self.plan.cells
+            if self._search.subject(cell.record) == subject and cell.record.levels[self._search.factor] == wanted
+        )

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...model.records.bundle import AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts
-from ...model.records.plan import CellRecord, PlanRecord
+from ...bundle.read import Bundle, Pick
+from ...model.records.bundle import AnalysisRecord, FactsRecord, LoadRecord
+from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ..runs import runs_by_cell
-from ..source import Pick, Source
 from .matching import Match
 
 if TYPE_CHECKING:
@@ -31,53 +30,55 @@ class Place:
     """A cell of one of the bundles, and what it is called here. earlier: runs of the side that stand before its own."""
 
     side: str
-    bundle: Source
+    bundle: Bundle
     cell: CellRecord
     name: str
     earlier: int
 
 
-class Joined:
-    """A `Source` of both sides, which holds their bundles open and copies nothing of them."""
+class Joined(Bundle):
+    """A bundle of both sides, which holds their bundles open and copies nothing of them."""
 
     def __init__(
-        self, before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: str, command: str
+        self, before: Sequence[Bundle], after: Sequence[Bundle], matches: Sequence[Match], objective: str, command: str
     ) -> None:
         """objective: the name of the metric that leads. command: that compares them."""
         self._sides = dict(zip(SIDES, (before, after), strict=True))
         self._matches = matches
         self.folders = {side: [str(bundle.folder) for bundle in of] for side, of in self._sides.items()}
+        self.bundles = [*before, *after]
         last = after[-1]
-        self.folder: Path = last.folder
-        self.analyses: list[AnalysisRecord] = []  # these are kept with what is compared, not here
-        self.machine: MachineFacts = last.machine
         several = len({match.after[0].system for match in matches}) > 1
         cells = [_cell(side, number, match, several=several) for side in SIDES for number, match in enumerate(matches)]
-        made = {side: sum(bundle.plan.repetitions for bundle in bundles) for side, bundles in self._sides.items()}
-        self.plan: PlanRecord = last.plan.model_copy(
+        plan = last.plan.model_copy(
             update={
                 "title": _title(before[-1], last),
                 "description": "",
                 "objective": objective,
                 "compare_factor": FACTOR,
                 "baseline": SIDES[0],
-                "repetitions": max(made.values()),
+                "repetitions": max(sum(bundle.plan.repetitions for bundle in of) for of in self._sides.values()),
                 "cells": cells,
                 "differences": {},
                 "fail_if": [],
             }
         )
-        self.bundles = bundles = [*before, *after]
-        self.info: BundleInfo = last.info.model_copy(
+        info = last.info.model_copy(
             update={
-                "title": self.plan.title,
-                "created": min(bundle.info.created for bundle in bundles),
+                "title": plan.title,
+                "created": min(bundle.info.created for bundle in self.bundles),
                 "command": command,
-                "demonstration": any(bundle.info.demonstration for bundle in bundles),
+                "demonstration": any(bundle.info.demonstration for bundle in self.bundles),
                 "skipped": {},
-                "messages": list(dict.fromkeys(words for bundle in bundles for words in bundle.info.messages)),
+                "messages": list(dict.fromkeys(words for bundle in self.bundles for words in bundle.info.messages)),
             }
         )
+        super().__init__(last.folder, info, plan, last.machine)
+
+    @property
+    def analyses(self) -> list[AnalysisRecord]:
+        """None: these are kept with what is compared, not here."""
+        return []
 
     @cached_property
     def facts(self) -> dict[str, FactsRecord]:
@@ -106,29 +107,21 @@ class Joined:
     def runs(self) -> list[RunRecord]:
         return [run for run, _, _ in self._renamed]
 
-    @property
+    @cached_property
     def attempts(self) -> list[RunRecord]:
         """Those that count: each bundle's own report names the others."""
         return self.runs
 
-    def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+    def _table(self, run: str, table: str, pick: Pick | None) -> pa.Table | None:
         bundle, name = self._origins[run]
-        return bundle.intervals(name, pick)
-
-    def server(self, run: str, pick: Pick | None = None) -> pa.Table | None:
-        bundle, name = self._origins[run]
-        return bundle.server(name, pick)
-
-    def nodes(self, run: str, pick: Pick | None = None) -> pa.Table | None:
-        bundle, name = self._origins[run]
-        return bundle.nodes(name, pick)
+        return bundle._table(name, table, pick)
 
     @cached_property
-    def _origins(self) -> dict[str, tuple[Source, str]]:
+    def _origins(self) -> dict[str, tuple[Bundle, str]]:
         return {run.id: (bundle, name) for run, bundle, name in self._renamed}
 
     @cached_property
-    def _renamed(self) -> list[tuple[RunRecord, Source, str]]:
+    def _renamed(self) -> list[tuple[RunRecord, Bundle, str]]:
         """Every run as it is here, its bundle, and what it is called there."""
         found = []
         runs = {id(bundle): runs_by_cell(bundle.runs) for bundles in self._sides.values() for bundle in bundles}
@@ -157,6 +150,6 @@ def _cell(side: str, number: int, match: Match, *, several: bool) -> CellRecord:
     return own.model_copy(update={"id": f"{side}-{number + 1}", "label": f"{side} / {like.label}", "levels": levels})
 
 
-def _title(before: Source, after: Source) -> str:
+def _title(before: Bundle, after: Bundle) -> str:
     titles = list(dict.fromkeys(bundle.plan.title for bundle in (before, after)))
     return f"{' and '.join(titles)} (before and after)"

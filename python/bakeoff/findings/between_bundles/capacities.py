@@ -9,18 +9,18 @@ from copy import copy
 from ...analysis.estimate import Estimate, Evidence, Obstacle, unpaired
 from ...analysis.metric import Metric
 from ...analysis.statistics import t_critical
+from ...bundle.read import Bundle
 from ...errors import BundleError
 from ...model.records.plan import CellRecord, SearchRecord
 from ..contestants import Contest, setting_words
 from ..limits_and_searches.searches import Capacity, search_answer
-from ..source import Recording, Source
 from .matching import Match
 
 #: Of a capacity's own interval.
 _ALPHA = 0.05
 
 
-def are_searches(bundles: Sequence[Source]) -> bool:
+def are_searches(bundles: Sequence[Bundle]) -> bool:
     """Raises BundleError where some are and some are not, or where they do not seek the same."""
     sought = {_question(bundle.plan.search) for bundle in bundles}
     if sought == {""}:
@@ -38,7 +38,7 @@ def _question(search: SearchRecord | None) -> str:
     return "" if search is None else search.question_words(search.limits)
 
 
-def without_levels(bundle: Source) -> Source:
+def without_levels(bundle: Bundle) -> Bundle:
     """The bundle with one cell for each search, without the level that was sought."""
     search = bundle.plan.search
     assert search is not None
@@ -64,9 +64,7 @@ def capacity_metric(search: SearchRecord) -> Metric:
     return Metric("capacity", unit, better, search.sought_words, about[:1].upper() + about[1:], lambda _: None)  # type: ignore[arg-type]
 
 
-def capacity_estimate(
-    one: Match, before: Sequence[Recording | Source], after: Sequence[Recording | Source]
-) -> Estimate:
+def capacity_estimate(one: Match, before: Sequence[Bundle], after: Sequence[Bundle]) -> Estimate:
     """Of one bundle a side with the intervals that the searches found; of several each counts once."""
     search = after[0].plan.search
     assert search is not None
@@ -101,7 +99,7 @@ def capacity_estimate(
     return Estimate(*facts, "two bundles", min(runs), old, new, evidence, (note,))
 
 
-def _found(bundle: Source, cell: CellRecord) -> Capacity | None:
+def _found(bundle: Bundle, cell: CellRecord) -> Capacity | None:
     """cell: one of `without_levels`."""
     search = bundle.plan.search
     assert search is not None

@@ -15,6 +15,7 @@ from ...analysis.estimate import Estimate, Evidence, Obstacle, RunValue, unpaire
 from ...analysis.metric import Metric
 from ...analysis.statistics import Parts, alpha_after, parts, parts_words
 from ...analysis.wording import counted
+from ...bundle.read import Bundle
 from ...errors import BakeoffError, BundleError, PlanError
 from ...model.records.bundle import AnalysisRecord
 from ...model.records.plan import CellRecord
@@ -22,7 +23,6 @@ from ...model.records.run import RunRecord
 from ...suggestions import meant
 from ..interim_analyses import fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
-from ..source import Recording, Source
 from .capacities import are_searches, capacity_estimate, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .matching import MATCHED, Match, factors_of, match
@@ -66,8 +66,8 @@ class Occasions:
 
 
 def compared(
-    before: Sequence[Recording],
-    after: Sequence[Recording],
+    before: Sequence[Bundle],
+    after: Sequence[Bundle],
     objectives: Sequence[Metric],
     allowed: Collection[str] = (),
     matters: float | None = None,
@@ -81,14 +81,14 @@ def compared(
     return compare(before, after, objectives, allowed, matters, can_record=False)
 
 
-def _recorded(bundle: Recording, pending: list[AnalysisRecord]) -> bool:
+def _recorded(bundle: Bundle, pending: list[AnalysisRecord]) -> bool:
     try:
         return bundle.record(pending, len(bundle.analyses))
     except BakeoffError:
         return False
 
 
-def _past(before: Sequence[Source], after: Sequence[Source]) -> tuple[list[AnalysisRecord], list[AnalysisRecord]]:
+def _past(before: Sequence[Bundle], after: Sequence[Bundle]) -> tuple[list[AnalysisRecord], list[AnalysisRecord]]:
     """Earlier analyses of bundles that are all in these sides: of the same direction, and of the other."""
     sides = [{_name(bundle) for bundle in side} for side in (before, after)]
     every = {one.model_dump_json(): one for bundle in (*before, *after) for one in bundle.analyses if one.before}
@@ -98,18 +98,18 @@ def _past(before: Sequence[Source], after: Sequence[Source]) -> tuple[list[Analy
     return same, [one for one in turned if one not in same]
 
 
-def _name(bundle: Source) -> str:
+def _name(bundle: Bundle) -> str:
     """The same however many runs it gets, and of a copy, too."""
     return bundle.info.id or short(f"{bundle.info.created} {bundle.info.title} {bundle.machine.hostname}")
 
 
-def _data(sides: Sequence[Sequence[Source]]) -> str:
+def _data(sides: Sequence[Sequence[Bundle]]) -> str:
     return short(" | ".join(",".join(sorted(fingerprint(bundle.runs) for bundle in side)) for side in sides))
 
 
 def compare(
-    before: Sequence[Source],
-    after: Sequence[Source],
+    before: Sequence[Bundle],
+    after: Sequence[Bundle],
     objectives: Sequence[Metric],
     allowed: Collection[str] = (),
     matters: float | None = None,
@@ -180,7 +180,7 @@ def compare(
     )
 
 
-def _spread(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: Metric) -> Spread:
+def _spread(before: Sequence[Bundle], after: Sequence[Bundle], matches: Sequence[Match], objective: Metric) -> Spread:
     """Of the cells whose every run has a value."""
     told: dict[str, Parts] = {}
     for one in matches:
@@ -191,18 +191,18 @@ def _spread(before: Sequence[Source], after: Sequence[Source], matches: Sequence
     return Spread(objective, told)
 
 
-def _values(bundles: Sequence[Source], cells: Sequence[CellRecord], objective: Metric) -> list[list[RunValue]]:
+def _values(bundles: Sequence[Bundle], cells: Sequence[CellRecord], objective: Metric) -> list[list[RunValue]]:
     return [
         list(run_values(bundle, _runs(bundle, cell), objective).values())
         for bundle, cell in zip(bundles, cells, strict=True)
     ]
 
 
-def _runs(bundle: Source, cell: CellRecord) -> list[RunRecord]:
+def _runs(bundle: Bundle, cell: CellRecord) -> list[RunRecord]:
     return [run for run in bundle.runs if run.cell == cell.id]
 
 
-def _different_work(bundles: Sequence[Source], match: Match) -> bool:
+def _different_work(bundles: Sequence[Bundle], match: Match) -> bool:
     """Runs of one seed draw the same operations; any two that did not are enough."""
     first: dict[int, RunRecord] = {}
     for bundle, cell in zip(bundles, [*match.before, *match.after], strict=True):
@@ -216,7 +216,7 @@ def _other_work(label: str) -> Change:
     return Change(_OPERATIONS, f"operations of {label}", "one stream", "another", "meaningless")
 
 
-def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
+def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Bundle]) -> None:
     if not meaningless:
         return
     keys = list(dict.fromkeys(change.key for change in meaningless))
@@ -238,9 +238,9 @@ def refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
             )
 
 
-def _refuse_copies(bundles: Sequence[Source]) -> None:
+def _refuse_copies(bundles: Sequence[Bundle]) -> None:
     """A bundle counted twice is evidence from nothing."""
-    seen: dict[object, Source] = {}
+    seen: dict[object, Bundle] = {}
     for bundle in bundles:
         if (twin := seen.setdefault(_identity(bundle), bundle)) is not bundle:
             raise BundleError(
@@ -249,7 +249,7 @@ def _refuse_copies(bundles: Sequence[Source]) -> None:
             )
 
 
-def _identity(bundle: Source) -> object:
+def _identity(bundle: Bundle) -> object:
     """Of what was measured: a copy has it, too."""
     runs = [(run.id, run.started, run.ok, run.client_cpu_s) for run in bundle.runs]
     return bundle.info.created, bundle.info.title, bundle.machine.hostname, tuple(runs)
@@ -260,7 +260,7 @@ def _gone(label: str, objective: Metric) -> Estimate:
     return Estimate(label, objective, BEFORE, AFTER, "occasions", 0, None, None, obstacle)
 
 
-def _doubts(side: str, bundles: Sequence[Source]) -> list[str]:
+def _doubts(side: str, bundles: Sequence[Bundle]) -> list[str]:
     """Each kind of warning with the number of runs it touches: "after: neighbours in 3 of 10 runs"."""
     runs = [run for bundle in bundles for run in bundle.runs]
     kinds = Counter(
@@ -269,5 +269,5 @@ def _doubts(side: str, bundles: Sequence[Source]) -> list[str]:
     return [f"{side}: {name} in {count} of {counted(len(runs), 'run', 'runs')}" for name, count in kinds.items()]
 
 
-def _titles(bundles: Sequence[Source]) -> str:
+def _titles(bundles: Sequence[Bundle]) -> str:
     return ", ".join(dict.fromkeys(str(bundle.folder) for bundle in bundles))

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...analysis.wording import bytes_words
+from ...bundle.read import Bundle
 from ...model import durability
 from ...model.levels import level_of, work_of
 from ...model.records.plan import CellRecord
 from ..clients_and_nodes import machines_words
 from ..configuration import as_set, of_an_instance
 from ..runs import clients_of
-from ..source import Source
 from .matching import Match
 
 #: `meaningless`: refused unless allowed. `loud`: nobody expects it, and it can make any difference. `stated`: told.
@@ -49,7 +49,7 @@ class Condition:
 
     key: str
     weight: Weight
-    read: Callable[[Source], Facts]
+    read: Callable[[Bundle], Facts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class CellCondition:
 
     key: str
     weight: Weight
-    read: Callable[[Source, CellRecord, str], Facts]
+    read: Callable[[Bundle, CellRecord, str], Facts]
 
 
-def _plan(name: str, read: Callable[[Source], str]) -> Condition:
+def _plan(name: str, read: Callable[[Bundle], str]) -> Condition:
     return Condition(name, "meaningless", lambda bundle: {name: read(bundle)})
 
 
@@ -69,13 +69,13 @@ def _measure(name: str) -> Condition:
     return _plan(name.replace("_", " "), lambda b: _words(b.plan.resolved.get("measure", {}).get(name)))
 
 
-def _window(bundle: Source) -> str:
+def _window(bundle: Bundle) -> str:
     plan = bundle.plan
     parts = [f"{plan.window_s:g} s"] if plan.window_s is not None else []
     return ", ".join([*parts, *([f"{plan.operations:,} operations"] if plan.operations is not None else [])]) or UNKNOWN
 
 
-def _arrivals(bundle: Source) -> str:
+def _arrivals(bundle: Bundle) -> str:
     """Without the rate, which is each cell's own."""
     loop, _, rest = bundle.plan.pacing.partition(", ")
     return ", ".join([loop, *(part for part in rest.split(", ") if "arrivals" in part)])
@@ -84,7 +84,7 @@ def _arrivals(bundle: Source) -> str:
 _MACHINE = ("hostname", "cpu_model", "cores", "memory_bytes", "os", "kernel", "virtualisation", "cpu_governor")
 
 
-def _machine(bundle: Source) -> Facts:
+def _machine(bundle: Bundle) -> Facts:
     known = bundle.machine.model_dump()
     shown = {name: known[name] for name in (*_MACHINE, "filesystem", "swap_bytes", "clock_source")}
     return {
@@ -95,22 +95,22 @@ def _machine(bundle: Source) -> Facts:
     }
 
 
-def _load_machines(bundle: Source) -> Facts:
+def _load_machines(bundle: Bundle) -> Facts:
     return {"machines of the clients": machines_words(bundle.runs) or UNKNOWN}
 
 
-def _engine(bundle: Source) -> Facts:
+def _engine(bundle: Bundle) -> Facts:
     """Two builds of one version are two instruments."""
     versions = sorted({run.engine_version for run in bundle.runs if run.engine_version})
     return {"engine": ", ".join(versions) or UNKNOWN, "engine's build": bundle.info.engine_sha256[:8] or UNKNOWN}
 
 
-def _files(bundle: Source) -> Facts:
+def _files(bundle: Bundle) -> Facts:
     """Those that the plan names: scripts, property files, certificates."""
     return {f"the file {name}": f"content {sha256[:8]}" for name, sha256 in bundle.info.inputs.items()}
 
 
-def _plan_itself(bundle: Source) -> Facts:
+def _plan_itself(bundle: Bundle) -> Facts:
     return {"the plan's title": bundle.plan.title, "repetitions": str(bundle.plan.repetitions)}
 
 
@@ -141,47 +141,47 @@ CONDITIONS: tuple[Condition, ...] = (
 def _load(name: str) -> CellCondition:
     """Where it varies cells are matched by it, so that it never differs."""
 
-    def read(bundle: Source, cell: CellRecord, _: str) -> Facts:
+    def read(bundle: Bundle, cell: CellRecord, _: str) -> Facts:
         level = level_of(bundle.plan, cell, bundle.facts.get(cell.id), name)
         return {} if level is None else {name: _words(level)}
 
     return CellCondition(name, "meaningless", read)
 
 
-def _work(bundle: Source, cell: CellRecord, _: str) -> Facts:
+def _work(bundle: Bundle, cell: CellRecord, _: str) -> Facts:
     """Option by option, as the plan says it."""
     return {f"workload's {name}": _words(value) for name, value in work_of(bundle.plan, cell).items()}
 
 
-def _portable(name: str, asked: Callable[[CellRecord], str | None]) -> Callable[[Source, CellRecord, str], Facts]:
+def _portable(name: str, asked: Callable[[CellRecord], str | None]) -> Callable[[Bundle, CellRecord, str], Facts]:
     """As read back, else as the plan asks."""
 
-    def read(bundle: Source, cell: CellRecord, system: str) -> Facts:
+    def read(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
         has = bundle.facts[cell.id].portable.get(name) if cell.id in bundle.facts else None
         return {f"{system}'s {name}": has or asked(cell) or UNKNOWN}
 
     return read
 
 
-def _durability(bundle: Source, cell: CellRecord, system: str) -> Facts:
+def _durability(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     """What survives, not only what it is called; the level alone where the system does not tell more."""
     level = _portable("durability", lambda cell: cell.durability)(bundle, cell, system)
     survival = durability.read(bundle.facts[cell.id].portable) if cell.id in bundle.facts else None
     return {name: f"{value} ({durability.words(survival)})" if survival else value for name, value in level.items()}
 
 
-def _other_portable(bundle: Source, cell: CellRecord, system: str) -> Facts:
+def _other_portable(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     portable = bundle.facts[cell.id].portable if cell.id in bundle.facts else {}
     names = portable.keys() - {"durability", *durability.FACTS, "isolation"}
     return {f"{system}'s {name.removesuffix('_bytes').replace('_', ' ')}": portable[name] for name in names}
 
 
-def _version(bundle: Source, cell: CellRecord, system: str) -> Facts:
+def _version(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     facts = bundle.facts.get(cell.id)
     return {system: f"{facts.product} {facts.version}" if facts else UNKNOWN}
 
 
-def _settings(bundle: Source, cell: CellRecord, system: str) -> Facts:
+def _settings(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     facts = bundle.facts.get(cell.id)
     return {_setting(system, name): value for name, value in facts.settings.items()} if facts else {}
 
@@ -190,7 +190,7 @@ def _setting(system: str, name: str) -> str:
     return f"{system}: {name}"
 
 
-def _client(bundle: Source, cell: CellRecord, system: str) -> Facts:
+def _client(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     runs = [run for run in bundle.runs if run.cell == cell.id]
     return {f"client of {system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
 
@@ -209,7 +209,7 @@ CELL_CONDITIONS: tuple[CellCondition, ...] = (
 )
 
 
-def changes(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match]) -> list[Change]:
+def changes(before: Sequence[Bundle], after: Sequence[Bundle], matches: Sequence[Match]) -> list[Change]:
     """Every difference once, the worst first: what makes the comparison meaningless, what nobody expects, what is
     likely to be the question, and last the settings that no plan says."""
     found: dict[Change, None] = {}
@@ -231,7 +231,7 @@ def changes(before: Sequence[Source], after: Sequence[Source], matches: Sequence
     return sorted(found, key=lambda c: (order.index(c.weight), c.key == "settings" and c.name not in said))
 
 
-def _said(bundles: Sequence[Source], matches: Sequence[Match]) -> Iterator[str]:
+def _said(bundles: Sequence[Bundle], matches: Sequence[Match]) -> Iterator[str]:
     """Settings that some plan says, by their names here."""
     for match in matches:
         for bundle, cell in zip(bundles, [*match.before, *match.after], strict=True):

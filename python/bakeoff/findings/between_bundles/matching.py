@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from ...bundle.read import Bundle
 from ...errors import BundleError
 from ...model.levels import PORTABLE, factor_of, is_of_work, level_of
 from ...model.records.plan import CellRecord
-from ..source import Source
 
 #: What is part of every cell, by the keys that --allow-different takes; factors that vary anywhere are besides.
 MATCHED = ("system", "kind", "threads", "clients", "rate", "workload")
@@ -58,7 +58,7 @@ class Matching:
     new: list[str]
 
 
-def factors_of(bundles: Sequence[Source]) -> set[str]:
+def factors_of(bundles: Sequence[Bundle]) -> set[str]:
     """Factors that have several levels in any bundle: cells are told apart by them."""
     names = {
         factor_of(bundle.plan, cell, name) for bundle in bundles for cell in bundle.plan.cells for name in cell.levels
@@ -66,7 +66,7 @@ def factors_of(bundles: Sequence[Source]) -> set[str]:
     return {name for name in names if name is not None} - {"system", "workload"}
 
 
-def match(before: Sequence[Source], after: Sequence[Source], allowed: Collection[str]) -> Matching:
+def match(before: Sequence[Bundle], after: Sequence[Bundle], allowed: Collection[str]) -> Matching:
     """allowed: keys by which cells need not agree. BundleError where a cell could be one of several."""
     bundles = [*before, *after]
     factors = factors_of(bundles) - set(allowed)
@@ -85,7 +85,7 @@ def match(before: Sequence[Source], after: Sequence[Source], allowed: Collection
     return Matching(matches, list(dict.fromkeys(gone)), [label for label in dict.fromkeys(new) if label not in gone])
 
 
-def _like(first: Source, other: Source, factors: Collection[str], allowed: Collection[str]) -> dict[str, CellRecord]:
+def _like(first: Bundle, other: Bundle, factors: Collection[str], allowed: Collection[str]) -> dict[str, CellRecord]:
     """By the ids of the first's cells, the other's that are the same."""
     mine, theirs = ([(cell, _parts(bundle, cell, factors)) for cell in bundle.plan.cells] for bundle in (first, other))
     found: dict[str, CellRecord] = {}
@@ -103,13 +103,13 @@ def _like(first: Source, other: Source, factors: Collection[str], allowed: Colle
     return found
 
 
-def _left(bundle: Source, pairs: dict[str, CellRecord]) -> list[str]:
+def _left(bundle: Bundle, pairs: dict[str, CellRecord]) -> list[str]:
     """Labels of its cells that are like none of the first bundle's."""
     taken = {cell.id for cell in pairs.values()}
     return [cell.label for cell in bundle.plan.cells if cell.id not in taken]
 
 
-def _parts(bundle: Source, cell: CellRecord, factors: Collection[str]) -> dict[str, dict[str, Any]]:
+def _parts(bundle: Bundle, cell: CellRecord, factors: Collection[str]) -> dict[str, dict[str, Any]]:
     """What the cell is, by the rung of the ladder that asks for it; "": every one."""
     levels = {name: level_of(bundle.plan, cell, bundle.facts.get(cell.id), name) for name in factors}
     of_work = {name: level for name, level in levels.items() if is_of_work(name)}
@@ -145,7 +145,7 @@ def _pairs(
         yield from ((key, value) for key, value in parts[name].items() if key not in allowed)
 
 
-def _refuse(mine: Sequence[CellRecord], theirs: Sequence[CellRecord], first: Source, other: Source) -> None:
+def _refuse(mine: Sequence[CellRecord], theirs: Sequence[CellRecord], first: Bundle, other: Bundle) -> None:
     several, bundle, one = (mine, first, theirs[0]) if len(mine) > 1 else (theirs, other, mine[0])
     names = " and ".join(repr(cell.label) for cell in several[:2])
     raise BundleError(

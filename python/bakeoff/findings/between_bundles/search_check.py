@@ -16,6 +16,7 @@ from ...analysis.limit import Limit
 from ...analysis.statistics import alpha_at
 from ...analysis.thresholds import alpha_of_each
 from ...analysis.wording import counted
+from ...bundle.read import Bundle
 from ...errors import BundleError
 from ...model.boundary import Document
 from ...model.levels import level_of
@@ -26,7 +27,6 @@ from ..limits_and_searches.evidence import Evidence, LimitLevel, Verdict, eviden
 from ..limits_and_searches.limits import search_limits
 from ..limits_and_searches.searches import Capacity, search_answer
 from ..runs import hit_together, mark_words, runs_by_cell
-from ..source import Source
 from .capacities import without_level, without_levels
 from .comparison import refuse_meaningless, refuse_unknown
 from .conditions import Change, changes
@@ -67,12 +67,12 @@ class _Pair:
     sought: CellRecord
 
 
-def is_search_against_fixed(bundles: Sequence[Source]) -> bool:
+def is_search_against_fixed(bundles: Sequence[Bundle]) -> bool:
     return len(bundles) == 2 and sum(bundle.plan.search is not None for bundle in bundles) == 1
 
 
 def check_search(
-    before: Source, after: Source, allowed: Collection[str] = ()
+    before: Bundle, after: Bundle, allowed: Collection[str] = ()
 ) -> tuple[SearchCheck, list[Change]] | None:
     """One of the two is a search. None where the other has no level of what was sought. Raises BundleError where they
     have nothing in common, or differ in what makes them not comparable."""
@@ -90,14 +90,14 @@ def check_search(
     return _checked(found, fixed, search, pairs), changed
 
 
-def _level(bundle: Source, cell: CellRecord, search: SearchRecord) -> float | None:
+def _level(bundle: Bundle, cell: CellRecord, search: SearchRecord) -> float | None:
     level = level_of(bundle.plan, cell, None, search.factor)
     return float(level) if isinstance(level, int | float) and not isinstance(level, bool) else None
 
 
 def _pairs(
-    found: Source,
-    fixed: Source,
+    found: Bundle,
+    fixed: Bundle,
     search: SearchRecord,
     levels: dict[str, float | None],
     allowed: Collection[str],
@@ -121,7 +121,7 @@ def _pairs(
     return pairs
 
 
-def _checked(found: Source, fixed: Source, search: SearchRecord, pairs: Sequence[_Pair]) -> SearchCheck:
+def _checked(found: Bundle, fixed: Bundle, search: SearchRecord, pairs: Sequence[_Pair]) -> SearchCheck:
     answer = search_answer(Contest(found.plan), found)
     capacities = {one.subject: one for one in answer.found} if answer else {}
     limits = search_limits(found.plan)

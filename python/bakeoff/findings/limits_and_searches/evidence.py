@@ -21,12 +21,12 @@ from ...analysis.limit import MISSED, TOO_FEW, Limit, Status
 from ...analysis.metric import Observed
 from ...analysis.thresholds import Judged, RunReading, judge
 from ...analysis.wording import interval_words
+from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.plan import Scalar
 from ...model.records.run import RunRecord
 from ..run_values import observed
 from ..runs import causes_words, invalid_runs_words, of_runs, that_count, too_few_undisturbed
-from ..source import Source
 
 Verdict = Literal["yes", "no", "undecided"]
 VERDICT_WORDS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided"}
@@ -112,7 +112,7 @@ class Evidence:
 
 
 def evidence(
-    limit: Limit, bundle: Source, runs: Sequence[RunRecord], attempts: Sequence[RunRecord], hit: set[int]
+    limit: Limit, bundle: Bundle, runs: Sequence[RunRecord], attempts: Sequence[RunRecord], hit: set[int]
 ) -> Evidence:
     """runs: of one cell, one for each place; attempts: all that were made for it. hit: blocks that are left out, see
     `hit_together`."""

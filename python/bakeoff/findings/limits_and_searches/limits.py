@@ -15,13 +15,13 @@ from ...analysis.limit import Limit, LimitError, parse
 from ...analysis.registry import UnknownMetric
 from ...analysis.thresholds import alpha_of_each
 from ...analysis.wording import counted
+from ...bundle.read import Bundle
 from ...errors import BundleError
 from ...model.boundary import Document
 from ...model.records.plan import CellRecord, PlanRecord
 from ...model.records.run import RunRecord
 from ..contestants import Contest, Setting, amount, factor_words, setting_words
 from ..runs import hit_together, mark_words, runs_by_cell
-from ..source import Source
 from .evidence import VERDICT_WORDS, Evidence, LimitLevel, evidence, judged_level
 
 
@@ -57,7 +57,7 @@ def _parsed(plan: PlanRecord, texts: Sequence[str]) -> list[Limit]:
 
 
 def limit_findings(
-    contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], alpha: float | None
+    contest: Contest, bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]], alpha: float | None
 ) -> list[LimitFinding]:
     """runs: by cell. Limit by limit, in the order of the plan; what was not run is left out. alpha: the chance of error
     that this analysis may take; the cells of all limits share it."""

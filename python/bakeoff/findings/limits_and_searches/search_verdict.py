@@ -13,13 +13,13 @@ from pydantic import Field
 
 from ...analysis.limit import Limit
 from ...analysis.search import Outcome, Trial
+from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.plan import SearchRecord
 from ...model.records.run import RunRecord
 from ..contestants import factor_words
 from ..run_values import observed
 from ..runs import causes_words
-from ..source import Source
 from .evidence import LimitRun, Verdict, missed_by_value, named_words
 
 
@@ -65,7 +65,7 @@ def search_verdict(
     ends: tuple[float | None, float | None],
     tried: Sequence[tuple[RunRecord, Trial]],
     disturbed: Sequence[tuple[RunRecord, float]],
-    bundle: Source,
+    bundle: Bundle,
     limits: Sequence[Limit],
     *,
     ended: bool,
@@ -119,7 +119,7 @@ def _known(
 @dataclass(frozen=True)
 class _Maker:
     search: SearchRecord
-    bundle: Source
+    bundle: Bundle
     limits: Sequence[Limit]
 
     def level(self, level: float, made: Sequence[tuple[RunRecord, Trial]], found: SearchVerdict) -> TriedLevel:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.search import Difference, Outcome, Question, Trial, difference, so_far
 from ...analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
+from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.plan import SearchRecord
 from ...model.records.run import RunRecord
 from ..contestants import Contest, setting_words
 from ..run_values import observed
-from ..source import Source
 from .limits import search_limits
 from .search_verdict import SearchVerdict, search_verdict
 
@@ -69,7 +69,7 @@ class SearchAnswer(Document):
     differences: list[CapacityDifference]
 
 
-def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
+def search_answer(contest: Contest, bundle: Bundle) -> SearchAnswer | None:
     search = contest.plan.search
     if search is None:
         return None
@@ -159,7 +159,7 @@ def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
 
 
 def _why_words(
-    search: SearchRecord, outcome: Outcome, bundle: Source, runs: Sequence[RunRecord], limits: Sequence[Limit]
+    search: SearchRecord, outcome: Outcome, bundle: Bundle, runs: Sequence[RunRecord], limits: Sequence[Limit]
 ) -> str:
     """Why runs could not say whether they kept the limits, where that is why nothing was found."""
     words = ""
@@ -243,7 +243,7 @@ def question_of(search: SearchRecord) -> Question:
     )
 
 
-def excess(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> float:
+def excess(bundle: Bundle, run: RunRecord, limits: Sequence[Limit]) -> float:
     """Beyond the limit that the run kept least: all are to be kept. NaN where one of them could not be judged for too
     few operations, and none was broken."""
     seen = observed(bundle, run)
@@ -252,14 +252,14 @@ def excess(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> float:
     return math.nan if worst < 0 and any(map(math.isnan, found)) else worst
 
 
-def unsaid(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> str:
+def unsaid(bundle: Bundle, run: RunRecord, limits: Sequence[Limit]) -> str:
     """Why the run does not say whether it kept the limits: "overloaded"; "" where it does."""
     statuses = (limit.status(observed(bundle, run)) for limit in limits)
     return next((status for status in statuses if status not in ("met", "not met")), "")
 
 
 def trials_by_subject(
-    bundle: Source, search: SearchRecord, limits: Sequence[Limit]
+    bundle: Bundle, search: SearchRecord, limits: Sequence[Limit]
 ) -> dict[str, list[tuple[RunRecord, Trial]]]:
     """In the order in which they were made, without those that say nothing; a subject without any has an empty list."""
     cells = {cell.id: cell for cell in bundle.plan.cells}
@@ -273,7 +273,7 @@ def trials_by_subject(
     return found
 
 
-def disturbed_by_subject(bundle: Source, search: SearchRecord) -> defaultdict[str, list[tuple[RunRecord, float]]]:
+def disturbed_by_subject(bundle: Bundle, search: SearchRecord) -> defaultdict[str, list[tuple[RunRecord, float]]]:
     """Attempts that were disturbed and do not count, with their levels, in the order in which they were made."""
     cells = {cell.id: cell for cell in bundle.plan.cells}
     found: defaultdict[str, list[tuple[RunRecord, float]]] = defaultdict(list)

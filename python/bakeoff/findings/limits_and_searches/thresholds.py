@@ -12,6 +12,7 @@ from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
 from ...analysis.thresholds import judge as judge_value
 from ...analysis.wording import interval_words, percent_words
+from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.run import RunRecord
 from ..cells import CellAnswer, cell_answers
@@ -19,7 +20,6 @@ from ..comparisons import Compared, ComparisonAnswer
 from ..contestants import Contest, at_words, setting_words, who_words
 from ..run_values import observed, too_few_operations
 from ..runs import hit_together, invalid_runs_words, mark_words, that_count
-from ..source import Source
 from .searches import SearchAnswer
 
 
@@ -51,7 +51,7 @@ _INTERVAL, _TOO_BUSY = "interval", "too busy"
 
 
 def thresholds(
-    contest: Contest, bundle: Source, runs: Runs, search: SearchAnswer | None, compared: Compared
+    contest: Contest, bundle: Bundle, runs: Runs, search: SearchAnswer | None, compared: Compared
 ) -> list[ThresholdAnswer]:
     """search: what it found, where the plan is one: its values are judged at the level tried next to what was found,
     not at levels that were only passed. compared: changes are judged as the comparisons are, in one family."""
@@ -110,7 +110,7 @@ class _Value:
 
 
 def _values_of(
-    fails: Limit, cells: Iterable[CellAnswer], contest: Contest, bundle: Source, runs: Runs
+    fails: Limit, cells: Iterable[CellAnswer], contest: Contest, bundle: Bundle, runs: Runs
 ) -> Iterator[_Value]:
     hit = hit_together(contest.plan.cells, runs)
     for cell in cells:

@@ -22,8 +22,7 @@ from ..data import by_system
 from ..existing_tables import TablesLine
 from ..machines import disk_free_bytes
 from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
-from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes
-from .sqlite_trial import troubles
+from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles
 
 LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
 

@@ -13,12 +13,12 @@ from ...analysis.metric import Metric
 from ...analysis.percentiles import is_overloaded, merged_distribution
 from ...analysis.registry import metric
 from ...analysis.wording import milliseconds_words, rate_words
+from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest, Setting, amount, at_words, axis_words, level_words, setting_words
 from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS, Spread, observed, time_words
 from ...findings.runs import runs_by_cell
-from ...findings.source import Source
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ..answer import Answer
@@ -96,7 +96,7 @@ class Figures:
         yield from (f for f in (self.spectrum, self.overview, self.middle) if f is not None)
 
 
-def figures_of(bundle: Source, answer: Answer) -> Figures:
+def figures_of(bundle: Bundle, answer: Answer) -> Figures:
     contest = Contest(bundle.plan)
     maker = _Maker(contest, answer, bundle, runs_by_cell(bundle.runs))
     over_time = {setting: maker.over_time(setting) for setting in contest.settings}
@@ -141,7 +141,7 @@ class _Reading:
 class _Maker:
     contest: Contest
     answer: Answer
-    bundle: Source
+    bundle: Bundle
     runs: dict[str, list[RunRecord]]
 
     @cached_property

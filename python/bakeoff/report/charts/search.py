@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ...analysis.limit import Limit
 from ...analysis.metric import Metric
+from ...bundle.read import Bundle
 from ...findings.contestants import Contest, factor_words, setting_words, who_words
 from ...findings.limits_and_searches.limits import search_limits
 from ...findings.limits_and_searches.searches import Capacity, SearchAnswer, trials_by_subject
 from ...findings.run_values import observed
-from ...findings.source import Source
 from ...model.records.run import RunRecord
 from .panel import Panel
 from .scales import Log, short
@@ -102,7 +102,7 @@ def _limit(canvas: Canvas, panel: Panel, bound: float, words: str) -> None:
     canvas.text(panel.right, at - 6, words, "name", anchor="end")
 
 
-def search_charts(contest: Contest, bundle: Source, answer: SearchAnswer | None) -> Iterator[tuple[Limit, Canvas]]:
+def search_charts(contest: Contest, bundle: Bundle, answer: SearchAnswer | None) -> Iterator[tuple[Limit, Canvas]]:
     """Of the searches that have runs; a line of its own colour for each contestant."""
     plan = contest.plan
     if answer is None or plan.search is None or not bundle.runs:
@@ -129,7 +129,7 @@ def _searched(contest: Contest, capacity: Capacity, tried: tuple[Tried, ...]) ->
     return Searched(series, tried, capacity.low, capacity.high, f"{who}: {capacity.words}")
 
 
-def _tried(limit: Limit, contest: Contest, bundle: Source, run: RunRecord) -> Tried:
+def _tried(limit: Limit, contest: Contest, bundle: Bundle, run: RunRecord) -> Tried:
     assert contest.plan.search is not None
     seen = observed(bundle, run)
     status = limit.status(seen)

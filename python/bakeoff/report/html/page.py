@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from ...analysis.registry import metric
+from ...bundle.read import Bundle
 from ...findings.clients_and_nodes import elsewhere, named_words
 from ...findings.configuration import configuration_of
 from ...findings.contestants import Contest, axis_words, setting_words
 from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS
-from ...findings.source import Source
 from ..answer import Answer
 from ..charts import search, spectrum, timeline
 from ..charts.figures import Figure, Figures, node_series
@@ -29,7 +29,7 @@ from .rows import broken_checks, cell_rows, comparison_rows, first_errors, load_
 ERRORS_MAX = 30
 
 
-def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
+def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
     contest = Contest(bundle.plan)
     lead = _lead(bundle, answer, figures)
     return {
@@ -84,7 +84,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
+def _lead(bundle: Bundle, answer: Answer, figures: Figures) -> Figure:
     """The chart of what was asked: what a search tried, what came of planned faults, else the first limit's metric,
     else the objective."""
     if figures.searches:

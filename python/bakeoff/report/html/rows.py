@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -11,16 +12,16 @@ from ...analysis.metric import Metric
 from ...analysis.percentiles import same_operation
 from ...analysis.registry import metric
 from ...analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words, size_words
+from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Contest, setting_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
-from ...findings.source import Source
 from ...model.boundary import Check, ErrorSample
 from ...model.records.bundle import LoadRecord
 from ...model.records.run import OperationSummary, Percentiles, RunRecord
 from ..answer import Answer
-from ..charts.interval import interval, reach_of
+from ..charts.svg import AXIS, Canvas, fill, stroke
 from ..text.terminal import ALL_DUE, error_words, metric_words, statement_words
 from ..words.clients_and_nodes import machines_and_clocks_words
 from ..words.pairs import value_words
@@ -182,7 +183,7 @@ def run_row(contest: Contest, run: RunRecord) -> dict[str, Any]:
     }
 
 
-def first_errors(bundle: Source) -> Iterator[tuple[str, ErrorSample]]:
+def first_errors(bundle: Bundle) -> Iterator[tuple[str, ErrorSample]]:
     """One of each operation, outcome and code: the first."""
     seen = set()
     for run in bundle.runs:
@@ -193,7 +194,7 @@ def first_errors(bundle: Source) -> Iterator[tuple[str, ErrorSample]]:
                 yield run.id, sample
 
 
-def broken_checks(bundle: Source) -> Iterator[tuple[str, Check]]:
+def broken_checks(bundle: Bundle) -> Iterator[tuple[str, Check]]:
     for load in bundle.loads:
         yield from ((f"after loading {load.system}", check) for check in load.checks if not check.ok)
     for run in bundle.runs:
@@ -220,7 +221,7 @@ def _held_words(checks: int) -> str:
     return {0: "none was made", 1: "the one held"}.get(checks, f"all {checks} held")
 
 
-def machine_rows(bundle: Source) -> Iterator[tuple[str, str]]:
+def machine_rows(bundle: Bundle) -> Iterator[tuple[str, str]]:
     m = bundle.machine
     yield "CPU", f"{m.cpu_model}, {m.cores} cores; governor {m.cpu_governor or 'not known'}"
     yield "Memory", f"{bytes_words(m.memory_bytes)}; swap {bytes_words(m.swap_bytes) if m.swap_bytes else 'none'}"
@@ -236,3 +237,30 @@ def machine_rows(bundle: Source) -> Iterator[tuple[str, str]]:
     yield "Data", f"reset: {bundle.plan.reset}; cache: {bundle.plan.cache}"
     yield "Error budget", f"{bundle.plan.error_budget_ratio * 100:g} % of the operations of a run"
     yield "Seed", str(bundle.plan.seed)
+
+
+WIDTH = 160.0
+HEIGHT = 20.0
+_EDGE = 6.0
+
+
+def reach_of(ratios: Sequence[float]) -> float:
+    """How far the shared axis must go to either side of "equal", as a log-ratio; at least 5 %."""
+    return max([abs(math.log(ratio)) for ratio in ratios if ratio > 0], default=0.0) * 1.05 + math.log(1.05)
+
+
+def interval(ratio: float, low: float, high: float, *, series: int, reach: float, words: str) -> Canvas:
+    """ratio, low, high: other / base. Right of the middle line: the other has more. series: of whom it colours."""
+    canvas = Canvas(WIDTH, HEIGHT)
+    middle = HEIGHT / 2
+
+    def place(value: float) -> float:
+        share = max(-1.0, min(1.0, math.log(value) / reach))
+        return WIDTH / 2 + share * (WIDTH / 2 - _EDGE)
+
+    canvas.line(WIDTH / 2, 1, WIDTH / 2, HEIGHT - 1, stroke=AXIS, class_="axis", stroke_dasharray="2 2")
+    canvas.line(place(low), middle, place(high), middle, **stroke(series, width=2.0))
+    for end in (low, high):
+        canvas.line(place(end), middle - 4, place(end), middle + 4, **stroke(series, width=1.5))
+    canvas.tip(words, "circle", cx=place(ratio), cy=middle, r=4, **fill(series))
+    return canvas

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bundle.files import write_bytes, write_text
-from ...findings.source import Source
+from ...bundle.read import Bundle
 from ...terminal import printable
 from ..answer import Answer, answer_of
 
@@ -52,7 +52,7 @@ class ReportPaths:
     charts: list[Path]
 
 
-def write_report(bundle: Source, out: Path | None = None, answer: Answer | None = None) -> ReportPaths:
+def write_report(bundle: Bundle, out: Path | None = None, answer: Answer | None = None) -> ReportPaths:
     """Writes report.html and charts/ into `out`, the bundle's folder unless given. answer: if it is known already."""
     from ..charts.figures import figures_of
     from ..charts.png import Conversion
@@ -73,7 +73,7 @@ def write_report(bundle: Source, out: Path | None = None, answer: Answer | None 
     return ReportPaths(html, [*drawings, *pictures])
 
 
-def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides | None = None) -> str:
+def render_html(bundle: Bundle, answer: Answer, figures: Figures, sides: Sides | None = None) -> str:
     """sides: of bundles that are compared, what a page shows besides."""
     from markupsafe import Markup
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...bundle.read import Bundle
 from ...errors import BundleError
 from ...findings.cells import fastest_ns
-from ...findings.source import Source
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 
 NOT_RECORDED = "not recorded"
 
 
-def render(bundle: Source) -> str:
+def render(bundle: Bundle) -> str:
     """Every run in the order it was made. Raises BundleError where no run counted statements."""
     cells = {cell.id: cell for cell in bundle.plan.cells}
     runs = bundle.runs
@@ -35,7 +35,7 @@ def _counted(run: RunRecord) -> bool:
     return run.queries.read + run.queries.write + run.queries.other > 0
 
 
-def _block(bundle: Source, cell: CellRecord, run: RunRecord) -> Iterator[str]:
+def _block(bundle: Bundle, cell: CellRecord, run: RunRecord) -> Iterator[str]:
     yield f"Run {run.id}: {cell.label}; {cell.workload}"
     if run.state == "failed":
         yield f"FATAL: {run.failure}"
@@ -51,7 +51,7 @@ def _block(bundle: Source, cell: CellRecord, run: RunRecord) -> Iterator[str]:
     yield from _totals(run)
 
 
-def _seconds(bundle: Source, cell: CellRecord, run: RunRecord) -> Iterator[str]:
+def _seconds(bundle: Bundle, cell: CellRecord, run: RunRecord) -> Iterator[str]:
     """One line for each whole second of the window, as of --report-interval=1."""
     table = bundle.intervals(run.id)
     if table is None or "p95_ms" not in table.column_names:

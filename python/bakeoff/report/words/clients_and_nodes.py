@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from ...analysis.validity.slow_clients import behind_words, by_machine, crowded_words, least_known_clock
 from ...analysis.wording import counted, duration_words, grouped, milliseconds_words, percent_words, seconds_words
+from ...bundle.read import Bundle
 from ...findings.clients_and_nodes import NAMED_MAX, ClientAnswer, NodeAnswer, named_words
 from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import lags_s
 from ...findings.runs import of_runs, used_runs
-from ...findings.source import Source
 from ...model.clients import ClientRecord
 from ...model.records.run import RunRecord
 
@@ -211,7 +211,7 @@ LEVEL_S = 0.5
 GROWING_RATIO = 1.2
 
 
-def lag_sentences(contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
+def lag_sentences(contest: Contest, bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """At the middle setting."""
     where = at_words(setting_words(contest.middle))
     told = [
@@ -220,7 +220,7 @@ def lag_sentences(contest: Contest, bundle: Source, runs: Mapping[str, Sequence[
     return [f"{name}{where}: {words}." for name, words in told if words]
 
 
-def _lag_words(bundle: Source, runs: Sequence[RunRecord]) -> str:
+def _lag_words(bundle: Bundle, runs: Sequence[RunRecord]) -> str:
     """Of the replica that was furthest behind in any run, as a clause; "" where there is none."""
     found = [(lags[-1], node, lags, run) for run in runs for node, lags in lags_s(bundle, run).items()]
     if not found:

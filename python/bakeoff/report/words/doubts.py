@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from ...analysis.validity.disturbance import OTHER_PROCESSES
 from ...analysis.validity.steady import SECONDS_MIN
 from ...analysis.wording import counted
+from ...bundle.read import Bundle
 from ...findings.runs import (
     _by_kind,
     causes_words,
@@ -18,7 +19,6 @@ from ...findings.runs import (
     too_few_undisturbed,
     worst_words,
 )
-from ...findings.source import Source
 from ...model.records.plan import PlanRecord
 from ...model.records.run import RunRecord, Validity, by_place
 
@@ -32,7 +32,7 @@ _DO = {
 }
 
 
-def disturbed_sentences(bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
+def disturbed_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """The headline's first sentences, where there is something to say. runs: by cell, those that count or stand where
     none does."""
     attempts, shown = bundle.attempts, [run for of_cell in runs.values() for run in of_cell]
@@ -52,7 +52,7 @@ def disturbed_sentences(bundle: Source, runs: Mapping[str, Sequence[RunRecord]])
     ]
 
 
-def lost_sentences(bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
+def lost_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """Of runs that infrastructure failed to the last attempt. Arguments: see `disturbed_sentences`."""
     shown = [run for of_cell in runs.values() for run in of_cell]
     lost = [run for run in shown if run.was_lost]
@@ -94,7 +94,7 @@ def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
     return max(_by_kind(disturbed).values(), key=len)
 
 
-def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:
+def _advice(bundle: Bundle, left: Sequence[RunRecord]) -> str:
     """What to do; more repeats where those of the plan are used up."""
     made = sum(run.attempt > 1 for run in bundle.attempts)
     more = ["--set", f"measure.repeat_disturbed={made + len(left)}"] if made >= bundle.plan.repeats_max else []
@@ -107,7 +107,7 @@ def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:
 BUNDLE = "BUNDLE"
 
 
-def resume_words(bundle: Source, *more: str) -> str:
+def resume_words(bundle: Bundle, *more: str) -> str:
     """As the bundle was begun, with its plans and thresholds: "`bakeoff run my.toml --resume my-bundle`"."""
     words = shlex.split(bundle.info.command) or ["bakeoff", "run", f"{BUNDLE}/plan.toml"]
     folder = str(bundle.folder)

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...analysis.wording import percent_words, significant
+from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Contest
-from ...findings.source import Source
 from ...model.isolation import meaning_words
 from ...model.levels import level_of
 from ...model.records.plan import CellRecord
@@ -24,7 +24,7 @@ MANY = 0.01
 
 
 def with_failures(
-    contest: Contest, bundle: Source, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]
+    contest: Contest, bundle: Bundle, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]
 ) -> list[ComparisonAnswer]:
     """Each with its sentence. Where levels of isolation are compared, or differ, it is part of the answer, whatever it
     says."""
@@ -104,21 +104,21 @@ def is_isolation(factor: str) -> bool:
     return factor.rpartition(".")[2] == _FACTOR
 
 
-def isolation_of(bundle: Source, cell: CellRecord) -> str | None:
+def isolation_of(bundle: Bundle, cell: CellRecord) -> str | None:
     """The level that its sessions had; None: nobody knows."""
     facts = bundle.facts.get(cell.id)
     level = (facts.portable.get(_FACTOR) if facts else None) or cell.isolation
     return None if level == "unknown" else level
 
 
-def isolation_sentences(contest: Contest, bundle: Source) -> list[str]:
+def isolation_sentences(contest: Contest, bundle: Bundle) -> list[str]:
     """Of contestants at different levels, and of each level that means several things. Levels that are compared within
     one product have names that say what differs."""
     told = dict.fromkeys(_of_different_levels(contest, bundle))
     return [*told, *_of_one_level(contest, bundle)]
 
 
-def _of_different_levels(contest: Contest, bundle: Source) -> Iterator[str]:
+def _of_different_levels(contest: Contest, bundle: Bundle) -> Iterator[str]:
     if is_isolation(contest.factor):
         return
     for setting in contest.settings:
@@ -130,7 +130,7 @@ def _of_different_levels(contest: Contest, bundle: Source) -> Iterator[str]:
         yield f"They ran at different levels of isolation: {'; '.join(told)}."
 
 
-def _of_one_level(contest: Contest, bundle: Source) -> Iterator[str]:
+def _of_one_level(contest: Contest, bundle: Bundle) -> Iterator[str]:
     found: dict[str, dict[str, list[str]]] = {}
     for cell in contest.plan.cells:
         level = isolation_of(bundle, cell)
@@ -143,7 +143,7 @@ def _of_one_level(contest: Contest, bundle: Source) -> Iterator[str]:
             yield f"The level {level} means different things: {told}."
 
 
-def _told_level(bundle: Source, cell: CellRecord, name: str, level: str) -> str:
+def _told_level(bundle: Bundle, cell: CellRecord, name: str, level: str) -> str:
     """A system without levels says in words what it has."""
     if " " in level:
         return f"{name}: {level}"
@@ -151,7 +151,7 @@ def _told_level(bundle: Source, cell: CellRecord, name: str, level: str) -> str:
     return f"{name} at {level}{'' if cell.isolation else ', its default'}{f' ({words})' if words else ''}"
 
 
-def _meaning(bundle: Source, cell: CellRecord, level: str) -> str:
+def _meaning(bundle: Bundle, cell: CellRecord, level: str) -> str:
     """A session may have another `innodb_snapshot_isolation` than its server."""
     facts = bundle.facts.get(cell.id)
     if facts is None:
@@ -165,7 +165,7 @@ def _setting_words(value: object) -> str:
     return ("ON" if value else "OFF") if isinstance(value, bool | int) else str(value)
 
 
-def _name(contest: Contest, bundle: Source, cell: CellRecord) -> str:
+def _name(contest: Contest, bundle: Bundle, cell: CellRecord) -> str:
     """Where levels are the contestants, these do not tell products apart."""
     if not is_isolation(contest.factor):
         return contest.contestant(cell)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ...analysis.validity.client_limit import cpu_share
 from ...analysis.wording import bytes_words, counted, percent_words, significant
+from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.clients_and_nodes import elsewhere
 from ...findings.configuration import packagers
-from ...findings.source import Source
 from ...model.levels import TABLE_FORMAT, is_own_sql, work_of
 from ...model.records.bundle import CONTINUED
 from ...model.records.plan import EXISTING_PREFIX, PlanRecord
@@ -23,7 +23,7 @@ _VALUES_LEAST_BYTES = 64 << 20
 CHECKS_MAX = 6
 
 
-def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
+def limits_of(bundle: Bundle, cells: Sequence[CellAnswer]) -> list[str]:
     plan = bundle.plan
     found = [
         _workload(bundle.plan, cells),
@@ -53,7 +53,7 @@ def _workload(plan: PlanRecord, cells: Sequence[CellAnswer]) -> str:
     return f"The work is {work} ({listed}): other queries, data and access patterns may give another order."
 
 
-def _sessions(bundle: Source) -> str:
+def _sessions(bundle: Bundle) -> str:
     continued = sum(words.startswith(CONTINUED) for words in bundle.info.messages)
     if not continued:
         return (
@@ -66,7 +66,7 @@ def _sessions(bundle: Source) -> str:
     )
 
 
-def _search(bundle: Source) -> str:
+def _search(bundle: Bundle) -> str:
     if bundle.plan.search is None:
         return ""
     return (
@@ -76,7 +76,7 @@ def _search(bundle: Source) -> str:
     )
 
 
-def _machine(bundle: Source) -> str:
+def _machine(bundle: Bundle) -> str:
     if bundle.facts and all(facts.embedded for facts in bundle.facts.values()):
         return "The database ran inside the client's process, and its CPU time is the client's: no server was between."
     if machines := elsewhere(bundle.runs):
@@ -102,7 +102,7 @@ def _machine(bundle: Source) -> str:
     return "Network and server machine are outside of what was recorded; only the client's machine is described."
 
 
-def _packagers(bundle: Source) -> str:
+def _packagers(bundle: Bundle) -> str:
     """Of what is compared."""
     if not (found := packagers(bundle.facts.values())):
         return ""
@@ -121,7 +121,7 @@ def _client_share(runs: Sequence[RunRecord]) -> str:
     return f" (the client took {least if least == most else f'{least} to {most}'} of what both used)"
 
 
-def _same(bundle: Source) -> str:
+def _same(bundle: Bundle) -> str:
     return "one set of machines" if elsewhere(bundle.runs) else "one machine"
 
 
@@ -143,7 +143,7 @@ def _window(window_s: float | None) -> str:
     )
 
 
-def _memory(bundle: Source, cells: Sequence[CellAnswer]) -> str:
+def _memory(bundle: Bundle, cells: Sequence[CellAnswer]) -> str:
     sizes = [cell.size_on_disk_bytes for cell in cells if cell.size_on_disk_bytes]
     if not sizes or max(sizes) >= bundle.machine.memory_bytes:
         return ""
@@ -164,7 +164,7 @@ def _caches(cells: Sequence[CellAnswer]) -> str:
     return f"Data on disk over the system's own cache: {listed}. Below 1 everything fits, and storage is hardly tested."
 
 
-def _compression(bundle: Source) -> str:
+def _compression(bundle: Bundle) -> str:
     """Of compressed tables that take as much as the values in them."""
     for load in bundle.loads:
         taken, values = load.size_on_disk_bytes, load.values_bytes
@@ -189,7 +189,7 @@ def _history(plan: PlanRecord) -> str:
     )
 
 
-def _found(bundle: Source) -> str:
+def _found(bundle: Bundle) -> str:
     """Of data that existed before: what was checked of them, by the records of it."""
     names = {cell.system for cell in bundle.plan.cells if cell.dataset.startswith(EXISTING_PREFIX)}
     if not names:
@@ -213,6 +213,6 @@ def _repetitions(repetitions: int) -> str:
     return f"{have} too few to compare: values are shown, differences are not judged."
 
 
-def _damaged(bundle: Source) -> str:
-    damage = list(getattr(bundle, "damage", []))
+def _damaged(bundle: Bundle) -> str:
+    damage = list(bundle.damage)
     return f"Parts of the bundle could not be read: {'; '.join(damage)}" if damage else ""
