@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from bakeoff.analysis.validity.checks import findings
-from bakeoff.analysis.validity.run_numbers import Finding, RunNumbers
 from bakeoff.analysis.validity.slow_clients import behind_words as words_of
 from bakeoff.analysis.validity.slow_clients import crowded_words, least_known_clock, signs, slower, without_behind
 from bakeoff.model.boundary import HistogramDoc
 from bakeoff.model.clients import THIS_MACHINE, ClientRecord
+from bakeoff.model.records.run import Validity
+
+from tests.builders.judged import judged
 
 
 def client(number: int, machine: str = "load1", rate: float = 100.0, **other: Any) -> ClientRecord:
@@ -130,25 +132,27 @@ def test_the_clock_that_is_known_least_is_found() -> None:
     assert least_known_clock([client(0)]) is None
 
 
-def told(**numbers: Any) -> dict[str, Finding]:
+def told(*clients: ClientRecord) -> dict[str, Validity]:
     """By name."""
-    return {each.name: each for each in findings(RunNumbers(error_ratio=0.0, error_budget_ratio=0.0, **numbers))}
+    return {each.name: each for each in findings(judged(clients=list(clients)))}
 
 
 def test_a_clock_known_to_more_than_ten_milliseconds_is_a_finding() -> None:
     assert "clocks" not in told()
-    known = told(clock_bound_ns=400_000, clock_of="load1")["clocks"]
+    known = told(client(0, "load1", clock_bound_ns=400_000))["clocks"]
     assert (known.ok, known.words) == (True, "the clock of load1 is known to within 400 µs (bound 10.0 ms)")
-    unknown = told(clock_bound_ns=14_000_000, clock_of="load2")["clocks"]
+    unknown = told(client(0, "load2", clock_bound_ns=14_000_000))["clocks"]
     assert (unknown.ok, unknown.severity) == (False, "warning")
     assert "tenths" not in unknown.words
-    worse = told(clock_bound_ns=140_000_000, clock_of="load2")["clocks"]
+    worse = told(client(0, "load2", clock_bound_ns=140_000_000))["clocks"]
     assert worse.words.endswith("tenths of a second cannot be told apart, and are not kept")
 
 
 def test_clients_side_by_side_are_a_finding_where_there_are_several() -> None:
-    assert "clients" not in told()
-    assert told(behind="")["clients"].ok
-    slower = told(behind="client 5 was slower")["clients"]
-    assert (slower.ok, slower.severity, slower.words) == (False, "warning", "client 5 was slower")
-    assert told(crowded="5 clients ran on load2")["clients to a core"].severity == "warning"
+    assert "clients" not in told(client(0))
+    assert told(client(0), client(1))["clients"].ok
+    slow = told(client(0), client(1, behind=HALF))["clients"]
+    assert (slow.ok, slow.severity) == (False, "warning")
+    assert slow.words.startswith("client 1 on load1 was slower than the other (")
+    crowd = {"cores": 2, "workers_run_queue_delay_ratio": [0.34], "workers_busy_ratio": [0.3]}
+    assert told(*(client(n, **crowd) for n in range(5)))["clients to a core"].severity == "warning"

@@ -1,66 +1,71 @@
 """What may be believed of a run: each finding with its severity and its words."""
 
-from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from bakeoff.analysis.validity.checks import COULD_BE_CHECKED, findings, overloaded
-from bakeoff.analysis.validity.run_numbers import Finding, RunNumbers
+from bakeoff.analysis.validity.judged_run import JudgedRun
 from bakeoff.analysis.validity.steady import judge
 from bakeoff.bundle.consistency import bad_number
-from bakeoff.model.boundary import Check
+from bakeoff.model.boundary import Check, LoggedEvents
+from bakeoff.model.faults import FaultRecord, PlannedFault
+from bakeoff.model.records.run import NodeSilence, Validity
+
+from tests.builders.judged import judged
 
 
 def check(name: str, ok: bool, expected: str = "", actual: str = "") -> Check:
     return Check(name=name, ok=ok, expected=expected, actual=actual, evidence=[])
 
 
-GOOD = RunNumbers(
-    error_ratio=0.0,
-    error_budget_ratio=0.001,
-    server_alive=True,
-    client_limited=False,
-    checks=[check("row count", True)],
-    swapped_bytes=0,
-    steal_ratio=0.0,
-    throttled_s=0.0,
-    other_cpu_ratio=0.02,
-    debt_drained=True,
-    due=50_000,
-    completed=49_990,
-    counted=49_990,
-    lateness_p99_ns=20_000,
-    response_p99_ns=2_000_000,
-    steady=judge(np.random.default_rng(0).normal(1000, 20, 60)),
-)
+GOOD: dict[str, Any] = {
+    "error_ratio": 0.0,
+    "server_alive": True,
+    "checks": [check("row count", True)],
+    "swapped_bytes": 0,
+    "steal_ratio": 0.0,
+    "throttled_s": 0.0,
+    "other_cpu_ratio": 0.02,
+    "debt_drained": True,
+    "due": 50_000,
+    "completed": 49_990,
+    "counted": 49_990,
+    "late_p99_ns": 20_000,
+    "p99_ns": 2_000_000,
+    "steady": judge(np.random.default_rng(0).normal(1000, 20, 60)),
+}
 
 
-def usable(found: list[Finding]) -> bool:
+def good(**changes: Any) -> JudgedRun:
+    return judged(**GOOD | changes)
+
+
+def usable(found: list[Validity]) -> bool:
     return not any(f.severity == "invalid" and f.ok is False for f in found)
 
 
-def finding(run: RunNumbers, name: str) -> Finding:
+def finding(run: JudgedRun, name: str) -> Validity:
     return next(f for f in findings(run) if f.name == name)
 
 
 def test_data_that_nobody_could_look_at_are_no_failed_check() -> None:
     unseen = check(COULD_BE_CHECKED, False, "an answer", "the server had ended")
-    words = next(f.words for f in findings(RunNumbers(0.0, 0.001, checks=[unseen])) if f.name == "integrity")
+    words = next(f.words for f in findings(judged(checks=[unseen])) if f.name == "integrity")
     assert words == "the data could not be checked after the run: the server had ended"
 
 
 def test_a_good_run_has_no_finding_against_it() -> None:
-    assert [f for f in findings(GOOD) if f.ok is not True] == []
-    assert usable(findings(GOOD))
+    assert [f for f in findings(good()) if f.ok is not True] == []
+    assert usable(findings(good()))
 
 
 def test_more_done_than_fell_due_is_no_share_below_zero() -> None:
     """What had fallen due in the warm-up is worked off in the window."""
-    assert finding(replace(GOOD, completed=60_000, counted=60_000), "offered rate").value == 0
+    assert finding(good(completed=60_000, counted=60_000), "offered rate").value == 0
 
 
 BAD = [
-    ("completed", "invalid", "the run failed: server gone", {"failure": "server gone"}),
     ("completed", "invalid", "interrupted before its window was over", {"interrupted": True}),
     ("completed", "invalid", "only 1 of 4 clients reported", {"clients_expected": 4}),
     ("server", "invalid", "the server died or froze during the run", {"server_alive": False}),
@@ -80,7 +85,7 @@ BAD = [
         "wrong answers",
         "invalid",
         "1,234 operations were acknowledged with a wrong answer; no budget allows for that",
-        {"wrong": 1234},
+        {"errors": {"wrong": 1234}},
     ),
     ("operations", "invalid", "no operation that counts ended in the window", {"counted": 0, "error_ratio": 1.0}),
     (
@@ -95,7 +100,7 @@ BAD = [
         "wrong answers",
         "invalid",
         "1 operation was acknowledged with a wrong answer; no budget allows for that",
-        {"wrong": 1},
+        {"errors": {"wrong": 1}},
     ),
     (
         "offered rate",
@@ -115,14 +120,14 @@ BAD = [
         "client",
         "warning",
         "the client may have been the limit (worker 0 busy 93 %): the figure says at most what this client could ask",
-        {"client_limited": True, "client_signs": ["worker 0 busy 93 %"]},
+        {"client_limited": True, "signs": ["worker 0 busy 93 %"]},
     ),
     (
         "lateness",
         "warning",
         "operations began up to 500 µs late (p99), 25 % of the response time at p99, "
         "which counts from when they were due",
-        {"lateness_p99_ns": 500_000},
+        {"late_p99_ns": 500_000},
     ),
     (
         "swapping",
@@ -178,7 +183,7 @@ BAD = [
         "unknown outcomes",
         "note",
         "2 operations timed out or lost their connection: perhaps applied, perhaps not",
-        {"unknown": 2},
+        {"errors": {"unknown": 2}},
     ),
     ("revoked", "note", "5 operations were taken back: their transaction did not commit", {"revoked": 5}),
     ("range", "note", "1 time was longer than an hour and is recorded as one hour", {"out_of_range": 1}),
@@ -189,32 +194,32 @@ BAD = [
 def test_what_went_wrong_is_found_and_only_that(
     name: str, severity: str, words: str, change: dict[str, object]
 ) -> None:
-    run = replace(GOOD, **change)  # type: ignore[arg-type]  # a table of cases has no one type
+    run = good(**change)
     against = [f for f in findings(run) if f.ok is not True]
-    assert against == [Finding(name, False, severity, words)]  # type: ignore[arg-type]  # as above
+    assert [(f.name, f.ok, f.severity, f.words) for f in against] == [(name, False, severity, words)]
     assert usable(against) == (severity != "invalid")
 
 
 def test_errors_exactly_at_the_budget_are_within_it() -> None:
-    assert finding(replace(GOOD, error_ratio=0.001), "errors").ok is True
-    assert finding(replace(GOOD, error_ratio=0.0011), "errors").ok is False
-    assert finding(replace(GOOD, error_budget_ratio=0.0), "errors").words == "no errors"
+    assert finding(good(error_ratio=0.001), "errors").ok is True
+    assert finding(good(error_ratio=0.0011), "errors").ok is False
+    assert finding(good(error_budget_ratio=0.0), "errors").words == "no errors"
 
 
 def test_what_was_not_tested_is_said_and_never_passes_for_a_yes() -> None:
-    bare = findings(RunNumbers(error_ratio=0, error_budget_ratio=0))
+    bare = findings(judged())
     untested = {f.name: f for f in bare if f.ok is None}
-    assert set(untested) == {"integrity", "client", "steady state"}
+    assert set(untested) == {"integrity", "steady state"}
     assert all(f.words.startswith("not tested") for f in untested.values())
     assert usable(bare)
-    short = finding(replace(GOOD, steady=judge([1.0] * 10)), "steady state")
+    short = finding(good(steady=judge([1.0] * 10)), "steady state")
     assert (short.ok, short.severity) == (None, "note")
 
 
 def test_an_unsettled_series_is_a_warning() -> None:
     falling = judge(np.linspace(1000, 500, 90))
-    assert (finding(replace(GOOD, steady=falling), "steady state").severity) == "warning"
-    assert usable(findings(replace(GOOD, steady=falling)))
+    assert (finding(good(steady=falling), "steady state").severity) == "warning"
+    assert usable(findings(good(steady=falling)))
 
 
 def test_overloaded_means_that_less_than_ninety_nine_percent_of_what_fell_due_was_completed() -> None:
@@ -226,74 +231,75 @@ def test_overloaded_means_that_less_than_ninety_nine_percent_of_what_fell_due_wa
 
 def test_more_that_ended_than_fell_due_is_no_figure_that_a_bundle_refuses() -> None:
     """What fell due in the warm-up may end in the window. A negative figure cost the bundle the run."""
-    caught_up = finding(replace(GOOD, due=1000, completed=1010), "offered rate")
+    caught_up = finding(good(due=1000, completed=1010), "offered rate")
     assert (caught_up.ok, caught_up.value) == (True, 0.0)
-    assert bad_number(asdict(caught_up), signed=False) is None
+    assert bad_number(caught_up.model_dump(), signed=False) is None
 
 
 def test_what_a_thread_takes_to_wake_is_no_lateness_however_soon_the_answers_come() -> None:
-    woken = replace(GOOD, lateness_p99_ns=60_000, response_p99_ns=200_000)
-    assert finding(woken, "lateness").ok
-    assert not finding(replace(woken, lateness_p99_ns=110_000), "lateness").ok
+    assert finding(good(late_p99_ns=60_000, p99_ns=200_000), "lateness").ok
+    assert not finding(good(late_p99_ns=110_000, p99_ns=200_000), "lateness").ok
 
 
 def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> None:
-    found = finding(replace(GOOD, server_not_told_apart=True, other_cpu_ratio=None), "other processes")
+    found = finding(good(server_not_told_apart=True, other_cpu_ratio=None), "other processes")
     assert (found.ok, found.severity) == (None, "note")
     assert "seems to run on this machine" in found.words
 
 
 def test_a_window_too_short_for_the_share_of_others_is_no_quiet_one() -> None:
-    found = finding(replace(GOOD, measured_here=True, other_cpu_ratio=None), "other processes")
+    found = finding(good(cores=[0, 1], other_cpu_ratio=None), "other processes")
     assert (found.ok, found.severity) == (None, "note")
     assert "window was too short" in found.words
-    elsewhere = findings(replace(GOOD, measured_here=False, other_cpu_ratio=None))
+    elsewhere = findings(good(other_cpu_ratio=None))
     assert not [f for f in elsewhere if f.name == "other processes"]
 
 
-PLANNED = replace(GOOD, faults=["kill n3 at 20 s"], connections_lost=4, unknown=4)
+def planned(failure: str = "", **changes: Any) -> JudgedRun:
+    faults = [FaultRecord(planned=PlannedFault(at_s=20, node="n3", do="kill"), failure=failure)]
+    return good(faults=faults, connections_lost=4, errors={"unknown": 4}, **changes)
 
 
 def test_what_was_planned_speaks_against_no_run() -> None:
-    found = findings(PLANNED)
+    found = findings(planned())
     assert usable(found)
     assert not [f.name for f in found if f.ok is False and f.severity == "warning"]
-    assert finding(PLANNED, "planned faults").words == "as planned: kill n3 at 20 s"
-    assert finding(PLANNED, "connections").words == "4 connections were lost; faults were planned"
-    assert finding(PLANNED, "errors").words == "no errors outside of the planned faults"
+    assert finding(planned(), "planned faults").words == "as planned: kill n3 at 20 s"
+    assert finding(planned(), "connections").words == "4 connections were lost; faults were planned"
+    assert finding(planned(), "errors").words == "no errors outside of the planned faults"
 
 
 def test_errors_outside_of_planned_faults_still_count() -> None:
-    run = replace(PLANNED, error_ratio=0.02)
+    run = planned(error_ratio=0.02)
     assert not usable(findings(run))
     assert "2.0 % of the operations outside of the planned faults did not end ok" in finding(run, "errors").words
 
 
 def test_a_fault_that_was_not_carried_out_makes_another_run_than_was_planned() -> None:
-    run = replace(PLANNED, fault_failures=["kill n3 at 20 s: the run had ended before"])
+    run = planned("the run had ended before")
     assert not usable(findings(run))
     assert "was not carried out as planned: kill n3 at 20 s: the run had ended" in finding(run, "planned faults").words
 
 
 def test_a_node_that_nobody_hurt_and_that_did_not_answer_is_named() -> None:
-    run = replace(GOOD, silences=["n2 did not answer from second 4 of the window to second 9"])
+    run = good(silences=[NodeSilence(node="n2", from_s=4, to_s=9)])
     assert finding(run, "nodes").severity == "warning"
     assert finding(run, "nodes").words.startswith("n2 did not answer from second 4")
 
 
 def test_operations_that_the_event_log_lacks_are_told() -> None:
-    assert [f for f in findings(GOOD) if f.name == "event log"] == []
-    whole, cut = (finding(replace(GOOD, logged=3000, not_logged=lost), "event log") for lost in (0, 17))
+    assert [f for f in findings(good()) if f.name == "event log"] == []
+    whole, cut = (finding(good(event_log=[LoggedEvents(rows=3000, lost=lost)]), "event log") for lost in (0, 17))
     assert (whole.ok, whole.words) == (True, "3,000 operations were written to the event log one by one, all of them")
     assert (cut.ok, cut.severity) == (False, "warning")
     assert "and 17 were not: it could not keep up, or the disk was full" in cut.words
-    costly = finding(replace(GOOD, logged=3000, log_cpu_us_per_op=0.4213), "event log")
+    costly = finding(good(event_log=[LoggedEvents(rows=3000, lost=0, cpu_ns=1_263_900)]), "event log")
     assert costly.words.endswith("one by one, all of them; it cost the client 0.42 us of CPU for each")
 
 
 def test_of_many_runs_the_latest_one_is_quoted_and_not_the_first() -> None:
     """What a summary picks the worst by is kept with each finding."""
-    late = [replace(GOOD, lateness_p99_ns=ns, response_p99_ns=4 * ns) for ns in (160_000, 2_440_000, 300_000)]
+    late = [good(late_p99_ns=ns, p99_ns=4 * ns) for ns in (160_000, 2_440_000, 300_000)]
     found = [finding(run, "lateness") for run in late]
     assert [one.value_words for one in found] == ["160 µs", "2.44 ms", "300 µs"]
     assert max(found, key=lambda one: one.value or 0.0).words.startswith("operations began up to 2.44 ms late (p99)")

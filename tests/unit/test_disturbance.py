@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from bakeoff.analysis.validity import disturbance
 from bakeoff.analysis.validity.checks import findings
-from bakeoff.analysis.validity.run_numbers import RunNumbers
 from bakeoff.bundle import open_bundle
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
@@ -26,6 +25,7 @@ from bakeoff.report.text.terminal import render_text
 from bakeoff.schedule.machine_sharing import Quiet
 
 from tests.builders.bundles import Story, invalid, write_bundle
+from tests.builders.judged import judged
 
 DISTURBED = Validity(
     name="other processes",
@@ -35,12 +35,11 @@ DISTURBED = Validity(
     value=0.85,
     value_words="85 %",
 )
-GOOD: dict[str, Any] = {"error_ratio": 0.0, "error_budget_ratio": 0.001}
 
 
 def severities(**numbers: Any) -> dict[str, str]:
     """Of what speaks against a run with these numbers."""
-    return {f.name: f.severity for f in findings(RunNumbers(**GOOD, **numbers)) if f.ok is False}
+    return {f.name: f.severity for f in findings(judged(**numbers)) if f.ok is False}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_what_the_system_does_to_itself_is_a_warning_and_part_of_the_result(name
 
 
 def test_a_system_that_swaps_is_named() -> None:
-    numbers = RunNumbers(**GOOD, system="mariadb", swapped_bytes=400 << 20, own_swapped_bytes=90 << 20)
+    numbers = judged(system="mariadb", swapped_bytes=400 << 20, own_swapped_bytes=90 << 20)
     (words,) = [f.words for f in findings(numbers) if f.name == "swapping"]
     assert words == "the machine swapped 400 MiB, 90 MiB of it mariadb or its client: that is part of the result"
 

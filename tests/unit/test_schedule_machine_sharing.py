@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.validity.checks import findings
-from bakeoff.analysis.validity.run_numbers import RunNumbers
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.plan.read import resolve
 from bakeoff.schedule import machine_sharing as cores
 from bakeoff.schedule.machine_sharing import Claim, Manner, claim, cores_of_all
+
+from tests.builders.judged import judged
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +56,7 @@ def test_together_both_learn_of_the_other_and_only_while_it_lasts() -> None:
 
 
 def test_who_measured_next_to_another_is_disturbed() -> None:
-    numbers = RunNumbers(error_ratio=0.0, error_budget_ratio=0.001, beside=['pid 7, "second"'])
-    (found,) = [f for f in findings(numbers) if f.ok is False]
+    (found,) = [f for f in findings(judged(beside=['pid 7, "second"'])) if f.ok is False]
     assert (found.severity, "next to another bakeoff run (pid 7" in found.words) == ("disturbed", True)
 
 

@@ -7,8 +7,6 @@ from typing import Any, cast
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.validity.checks import findings
-from bakeoff.analysis.validity.run_numbers import RunNumbers
-from bakeoff.analysis.validity.slow_clients import most_stolen_from
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
@@ -16,9 +14,10 @@ from bakeoff.model.records.run import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.machine_sharing import shares_cores
 from bakeoff.schedule.phases import spec
-from bakeoff.schedule.run_validity import _before_faults, _measured_machine, client_verdict, steadiness
+from bakeoff.schedule.run_validity import _before_faults, client_verdict, steadiness
 from bakeoff.systems.base import System
 
+from tests.builders.judged import judged
 from tests.builders.plans import MARIADB, read
 
 
@@ -104,25 +103,24 @@ def test_of_many_machines_that_were_the_limit_three_are_named() -> None:
 
 
 def test_what_goes_on_here_matters_where_a_client_or_a_server_was() -> None:
-    busy = RunRecord(id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1)
-    busy.machine.other_cpu_ratio = 0.9
-    assert _measured_machine(busy).other_cpu_ratio == 0.9
-    busy.clients = [client(0, "load1", busy=0.2), client(1, "load2", busy=0.2)]
-    assert _measured_machine(busy).other_cpu_ratio is None
-    busy.server.cpu_s = 2.7
-    assert _measured_machine(busy).other_cpu_ratio == 0.9, "the server is here"
-    busy.server.cpu_s, busy.clients[0].machine = None, "this machine"
-    assert _measured_machine(busy).other_cpu_ratio == 0.9
+    busy = judged(other_cpu_ratio=0.9)
+    record = busy.record
+    assert busy.machine.other_cpu_ratio == 0.9
+    record.clients = [client(0, "load1", busy=0.2), client(1, "load2", busy=0.2)]
+    assert busy.machine.other_cpu_ratio is None
+    record.server.cpu_s = 2.7
+    assert busy.machine.other_cpu_ratio == 0.9, "the server is here"
+    record.server.cpu_s, record.clients[0].machine = None, "this machine"
+    assert busy.machine.other_cpu_ratio == 0.9
 
 
 def test_the_machine_that_the_hypervisor_took_most_from_is_named() -> None:
     told = [client(0, "this machine", busy=0.2), client(1, "load2", busy=0.2)]
     told[1].steal_ratio = 0.2
-    assert most_stolen_from(told) == "load2"
-    assert most_stolen_from(told[:1]) == most_stolen_from([]) == ""
-    numbers = RunNumbers(error_ratio=0.0, error_budget_ratio=0.0, steal_ratio=0.2, steal_of="load2")
-    [found] = [each for each in findings(numbers) if each.name == "hypervisor"]
-    assert found.words == "20 % of the CPU time of load2 was taken by the hypervisor (from 5.0 % on a run is disturbed)"
+    words = "20 % of the CPU time{} was taken by the hypervisor (from 5.0 % on a run is disturbed)"
+    for clients, machine in ((told, " of load2"), (told[:1], ""), ([], "")):
+        [found] = [f for f in findings(judged(steal_ratio=0.2, clients=clients)) if f.name == "hypervisor"]
+        assert found.words == words.format(machine)
 
 
 def system(*, embedded: bool = False, private: bool = True, here: bool = True) -> System:

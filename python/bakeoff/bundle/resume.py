@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..analysis.validity.checks import ERRORS, errors_within
@@ -12,7 +12,7 @@ from ..analysis.wording import percent_words
 from ..errors import BundleError
 from ..model.records.bundle import CONTINUED, BundleInfo, FactsRecord, MachineFacts
 from ..model.records.plan import PlanRecord
-from ..model.records.run import RunRecord, Validity
+from ..model.records.run import RunRecord
 from .read import Bundle
 
 _ANEW = "run it without --resume, and compare the two bundles"
@@ -124,8 +124,7 @@ def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Pa
 
 def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
     """Its errors held against another budget. Nothing else that is found of a run depends on how the plan judges."""
-    found = errors_within(run.budgeted_error_ratio, error_budget_ratio, beside_faults=bool(run.faults))
-    anew = Validity(**asdict(found))
+    anew = errors_within(run, error_budget_ratio)
     return run.model_copy(update={"validity": [anew if each.name == ERRORS else each for each in run.validity]})
 
 

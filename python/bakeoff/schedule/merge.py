@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from ..analysis.histograms import Histogram, merge, to_document
 from ..analysis.percentiles import Distribution, decode, distribution, merge_documents
-from ..analysis.validity.disturbance import TENTH_NS
+from ..analysis.validity.checks import TENTH_NS
 from ..model.boundary import (
     HistogramDoc,
     Interval,

@@ -7,18 +7,23 @@ ok = None was not tested, which is said and never passes for a yes.
 `findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
+from ...model.boundary import LoggedEvents
+from ...model.records.run import NodeSilence, RunRecord, Severity, Validity
 from ..wording import count_words, counted, duration_words, percent_words
-from . import disturbance
-from .run_numbers import Finding, RunNumbers, Severity
+from . import disturbance, slow_clients
+from .judged_run import JudgedRun, finding
 
 # Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
 COMPLETED_RATIO_MIN = 0.99
 LATENESS_RATIO_MAX = 0.10
 # Below it lateness is what a thread takes to wake, on any machine.
 LATENESS_NS_MIN = 100_000
+#: Beyond it what clients of several machines did in one second is not what they did at the same time.
+CLOCK_BOUND_NS_MAX = 10_000_000
+#: What the series tells apart at best: tenths of a second.
+TENTH_NS = 100_000_000
 
 #: The check against the error budget.
 ERRORS = "errors"
@@ -26,9 +31,9 @@ ERRORS = "errors"
 COULD_BE_CHECKED = "data could be checked after the run"
 
 
-def findings(run: RunNumbers) -> list[Finding]:
+def findings(run: JudgedRun) -> list[Validity]:
     """Every check's answer, in the order of `CHECKS`."""
-    return [_with_value(found, run) for check in CHECKS if (found := check(run)) is not None]
+    return [found for check in CHECKS if (found := check(run)) is not None]
 
 
 def overloaded(due: int | None, completed: int) -> bool:
@@ -40,206 +45,256 @@ def overloaded(due: int | None, completed: int) -> bool:
     return due is not None and completed < COMPLETED_RATIO_MIN * due
 
 
-def _completed(run: RunNumbers) -> Finding:
-    if run.failure:
-        return Finding("completed", False, "invalid", f"the run failed: {run.failure}")
+def _completed(run: JudgedRun) -> Validity:
     if run.interrupted:
-        return Finding("completed", False, "invalid", "interrupted before its window was over")
+        return finding("completed", False, "invalid", "interrupted before its window was over")
     if run.clients_reported < run.clients_expected:
         words = f"only {run.clients_reported} of {run.clients_expected} clients reported"
-        return Finding("completed", False, "invalid", words)
-    return Finding("completed", True, "invalid", "ran to its end")
+        return finding("completed", False, "invalid", words)
+    return finding("completed", True, "invalid", "ran to its end")
 
 
-def _server_alive(run: RunNumbers) -> Finding | None:
+def _server_alive(run: JudgedRun) -> Validity | None:
     if run.server_alive is None:
         return None
     words = "the server lived through the run" if run.server_alive else "the server died or froze during the run"
-    return Finding("server", run.server_alive, "invalid", words)
+    return finding("server", run.server_alive, "invalid", words)
 
 
-def _errors(run: RunNumbers) -> Finding:
+def _errors(run: JudgedRun) -> Validity:
     if run.counted == 0:
         words = "no operation that counts ended in the window"
-        if run.due == 0:
+        if run.record.due == 0:
             words = "nothing fell due in the window: raise the rate, or make the window longer"
-        return Finding("operations", False, "invalid", words)
-    return errors_within(run.error_ratio, run.error_budget_ratio, beside_faults=bool(run.faults))
+        return finding("operations", False, "invalid", words)
+    return errors_within(run.record, run.error_budget_ratio)
 
 
-def errors_within(ratio: float, budget: float, *, beside_faults: bool) -> Finding:
-    """The one finding of a run that is the plan's judgement, and may be made again with another budget. Shares.
-    beside_faults: of the operations that ended while no planned fault was felt."""
-    where = " outside of the planned faults" if beside_faults else ""
-    figures = f"{percent_words(ratio)} of the operations{where} did not end ok; the budget is {percent_words(budget)}"
-    return Finding(ERRORS, ratio <= budget, "invalid", figures if ratio else f"no errors{where}")
+def errors_within(run: RunRecord, budget: float) -> Validity:
+    """The one finding of a run that is the plan's judgement, and may be made again with another budget, a share."""
+    ratio = run.budgeted_error_ratio
+    where, share = " outside of the planned faults" if run.faults else "", percent_words(ratio)
+    figures = f"{share} of the operations{where} did not end ok; the budget is {percent_words(budget)}"
+    return finding(ERRORS, ratio <= budget, "invalid", figures if ratio else f"no errors{where}", ratio, share)
 
 
-def _faults(run: RunNumbers) -> Finding | None:
-    if not run.faults:
+def _faults(run: JudgedRun) -> Validity | None:
+    faults = run.record.faults
+    if not faults:
         return None
-    if run.fault_failures:
-        words = f"a fault was not carried out as planned: {run.fault_failures[0]}"
-        return Finding("planned faults", False, "invalid", words)
-    return Finding("planned faults", True, "note", f"as planned: {'; '.join(run.faults)}")
+    for fault in faults:
+        if fault.failure:
+            words = f"a fault was not carried out as planned: {fault.planned.words}: {fault.failure}"
+            return finding("planned faults", False, "invalid", words)
+    words = "; ".join(fault.planned.words for fault in faults)
+    return finding("planned faults", True, "note", f"as planned: {words}")
 
 
-def _silences(run: RunNumbers) -> Finding | None:
-    if not run.silences:
-        return None
-    return Finding("nodes", False, "warning", f"{'; '.join(run.silences)}, and nobody had planned that")
+def _silences(run: JudgedRun) -> Validity | None:
+    words = "; ".join(_silence_words(silence) for silence in run.record.silences if not silence.planned)
+    return finding("nodes", False, "warning", f"{words}, and nobody had planned that") if words else None
 
 
-def _integrity(run: RunNumbers) -> Finding:
-    if run.checks is None:
-        return Finding("integrity", None, "invalid", "not tested: no check of the data was made")
-    if not run.checks:
-        return Finding("integrity", None, "note", "not tested: the workload has no invariants")
-    broken = [check for check in run.checks if not check.ok]
+def _silence_words(silence: NodeSilence) -> str:
+    until = "to its end" if silence.to_s is None else f"to second {silence.to_s:.0f}"
+    return f"{silence.node} did not answer from second {silence.from_s:.0f} of the window {until}"
+
+
+def _integrity(run: JudgedRun) -> Validity:
+    checks = run.record.checks
+    if not checks:
+        return finding("integrity", None, "note", "not tested: the workload has no invariants")
+    broken = [check for check in checks if not check.ok]
     if not broken:
-        return Finding("integrity", True, "invalid", f"all {len(run.checks)} checks of the data held")
+        return finding("integrity", True, "invalid", f"all {len(checks)} checks of the data held")
     first = broken[0]
     if first.name == COULD_BE_CHECKED:
         words = f"the data could not be checked after the run: {first.actual}"
-        return Finding("integrity", False, "invalid", words)
-    words = f"{len(broken)} of {len(run.checks)} checks of the data failed, first {first.name}"
-    return Finding("integrity", False, "invalid", f"{words}: expected {first.expected}, found {first.actual}")
+        return finding("integrity", False, "invalid", words)
+    words = f"{len(broken)} of {len(checks)} checks of the data failed, first {first.name}"
+    return finding("integrity", False, "invalid", f"{words}: expected {first.expected}, found {first.actual}")
 
 
-def _wrong_answers(run: RunNumbers) -> Finding | None:
-    if run.wrong == 0:
+def _wrong_answers(run: JudgedRun) -> Validity | None:
+    wrong = run.record.errors.get("wrong", 0)
+    if not wrong:
         return None
-    words = f"{_operations(run.wrong)} acknowledged with a wrong answer; no budget allows for that"
-    return Finding("wrong answers", False, "invalid", words)
+    words = f"{_operations(wrong)} acknowledged with a wrong answer; no budget allows for that"
+    return finding("wrong answers", False, "invalid", words)
 
 
-def _unknown_outcomes(run: RunNumbers) -> Finding | None:
-    if run.unknown == 0:
+def _unknown_outcomes(run: JudgedRun) -> Validity | None:
+    unknown = run.record.errors.get("unknown", 0)
+    if not unknown:
         return None
-    lost = counted(run.unknown, "operation timed out or lost its", "operations timed out or lost their")
+    lost = counted(unknown, "operation timed out or lost its", "operations timed out or lost their")
     words = f"{lost} connection: perhaps applied, perhaps not"
-    return Finding("unknown outcomes", False, "note", words)
+    return finding("unknown outcomes", False, "note", words)
 
 
 def _operations(count: int) -> str:
     return counted(count, "operation was", "operations were")
 
 
-def _revoked(run: RunNumbers) -> Finding | None:
-    if run.revoked == 0:
+def _revoked(run: JudgedRun) -> Validity | None:
+    revoked = run.record.revoked
+    if not revoked:
         return None
-    words = (
-        f"{_operations(run.revoked)} taken back: {'its' if run.revoked == 1 else 'their'} transaction did not commit"
-    )
-    return Finding("revoked", False, "note", words)
+    words = f"{_operations(revoked)} taken back: {'its' if revoked == 1 else 'their'} transaction did not commit"
+    return finding("revoked", False, "note", words)
 
 
-def _overload(run: RunNumbers) -> Finding | None:
-    if run.due is None:
+def _overload(run: JudgedRun) -> Validity | None:
+    due, completed = run.record.due, run.record.completed
+    if due is None:
         return None
-    late = overloaded(run.due, run.completed)
-    share = f" ({percent_words(run.completed / run.due, digits=3)})" if run.due else ""
-    words = f"{count_words(run.completed)} operations ended while {count_words(run.due)} fell due{share}"
+    late = overloaded(due, completed)
+    share = f" ({percent_words(completed / due, digits=3)})" if due else ""
+    words = f"{count_words(completed)} operations ended while {count_words(due)} fell due{share}"
     if late:
-        left = f"{count_words(run.unfinished)} unfinished, {count_words(run.backlog)} not begun when the window ended"
-        if run.counted is not None and run.completed > run.counted:
-            left = f"{count_words(run.completed - run.counted)} of them had fallen due in the warm-up; {left}"
+        unfinished, backlog = count_words(run.record.unfinished), count_words(run.record.backlog)
+        left = f"{unfinished} unfinished, {backlog} not begun when the window ended"
+        if completed > run.counted:
+            left = f"{count_words(completed - run.counted)} of them had fallen due in the warm-up; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
-    return Finding("offered rate", not late, "warning", words)
+    if not due:
+        return finding("offered rate", not late, "warning", words)
+    missing = max(0.0, 1 - completed / due)
+    return finding("offered rate", not late, "warning", words, missing, percent_words(missing))
 
 
-def _client(run: RunNumbers) -> Finding:
-    if run.client_limited is None:
-        return Finding("client", None, "warning", "not tested: no verdict on the client")
-    if not run.client_limited:
-        return Finding("client", True, "warning", "no sign that the client was the limit")
-    signs = "; ".join(run.client_signs) or "no details"
+def _client(run: JudgedRun) -> Validity:
+    if not run.record.verdict.client_limited:
+        return finding("client", True, "warning", "no sign that the client was the limit")
+    signs = "; ".join(run.record.verdict.signs) or "no details"
     words = f"the client may have been the limit ({signs}): the figure says at most what this client could ask"
-    return Finding("client", False, "warning", words)
+    return finding("client", False, "warning", words)
 
 
-def _clients(run: RunNumbers) -> Finding | None:
-    if run.behind is None:
+def _clients(run: JudgedRun) -> Validity | None:
+    if len(run.record.clients) < 2:
         return None
-    return Finding("clients", not run.behind, "warning", run.behind or "no client was slower than the others")
+    behind = slow_clients.behind_words(run.record.clients, server_is_here=run.record.server_is_here)
+    return finding("clients", not behind, "warning", behind or "no client was slower than the others")
 
 
-def _witness(run: RunNumbers) -> Finding | None:
-    if not run.witness_missing:
+def _crowded(run: JudgedRun) -> Validity | None:
+    words = slow_clients.crowded_words(run.record.clients)
+    return finding("clients to a core", False, "warning", words) if words else None
+
+
+def _clocks(run: JudgedRun) -> Validity | None:
+    least_known = slow_clients.least_known_clock(run.record.clients)
+    if least_known is None:
+        return None
+    bound_ns, bound = least_known.clock_bound_ns, duration_words(least_known.clock_bound_ns)
+    most = duration_words(CLOCK_BOUND_NS_MAX)
+    words = f"the clock of {least_known.machine} is known to within {bound} (bound {most})"
+    if bound_ns > TENTH_NS:
+        words += ": tenths of a second cannot be told apart, and are not kept"
+    return finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words, float(bound_ns), bound)
+
+
+def _witness(run: JudgedRun) -> Validity | None:
+    if not run.latency_probe or run.record.witness:
         return None
     words = "not tested: no session of its own beside the load, whose times could have been compared"
-    return Finding("witness", None, "note", words)
+    return finding("witness", None, "note", words)
 
 
-def _event_log(run: RunNumbers) -> Finding | None:
-    if run.logged is None:
+def _event_log(run: JudgedRun) -> Validity | None:
+    logs = run.record.event_log
+    if not logs:
         return None
-    words = f"{count_words(run.logged)} operations were written to the event log one by one"
-    cost = (
-        "" if run.log_cpu_us_per_op is None else f"; it cost the client {run.log_cpu_us_per_op:.2g} us of CPU for each"
-    )
-    if run.not_logged:
-        words = f"{words}, and {count_words(run.not_logged)} were not: it could not keep up, or the disk was full{cost}"
-        return Finding("event log", False, "warning", words)
-    return Finding("event log", True, "note", f"{words}, all of them{cost}")
+    lost, cpu_us = sum(log.lost for log in logs), _log_cpu_us_per_op(logs)
+    words = f"{count_words(sum(log.rows for log in logs))} operations were written to the event log one by one"
+    cost = f"; it cost the client {cpu_us:.2g} us of CPU for each" if cpu_us else ""
+    figure = float(lost), count_words(lost)
+    if lost:
+        words = f"{words}, and {count_words(lost)} were not: it could not keep up, or the disk was full{cost}"
+        return finding("event log", False, "warning", words, *figure)
+    return finding("event log", True, "note", f"{words}, all of them{cost}", *figure)
 
 
-def _steady(run: RunNumbers) -> Finding:
+def _log_cpu_us_per_op(logs: Sequence[LoggedEvents]) -> float | None:
+    cpu_ns, rows = sum(log.cpu_ns for log in logs), sum(log.rows for log in logs)
+    return cpu_ns / 1000 / rows if cpu_ns and rows else None
+
+
+def _steady(run: JudgedRun) -> Validity:
     if run.steady is None:
-        return Finding("steady state", None, "note", "not tested: no values second by second")
+        return finding("steady state", None, "note", "not tested: no values second by second")
     severity: Severity = "note" if run.steady.ok is None else "warning"
-    return Finding("steady state", run.steady.ok, severity, run.steady.words)
+    return finding("steady state", run.steady.ok, severity, run.steady.words)
 
 
-def _connections(run: RunNumbers) -> Finding | None:
-    if run.connections_lost == 0:
+def _connections(run: JudgedRun) -> Validity | None:
+    lost = run.connections_lost
+    if not lost:
         return None
-    words = f"{counted(run.connections_lost, 'connection was', 'connections were')} lost"
-    if run.faults:
-        return Finding("connections", False, "note", f"{words}; faults were planned")
-    return Finding("connections", False, "warning", words)
+    words = f"{counted(lost, 'connection was', 'connections were')} lost"
+    severity: Severity = "note" if run.record.faults else "warning"
+    planned = "; faults were planned" if run.record.faults else ""
+    return finding("connections", False, severity, f"{words}{planned}", float(lost), count_words(lost))
 
 
-def _lateness(run: RunNumbers) -> Finding | None:
-    late, response = run.lateness_p99_ns, run.response_p99_ns
-    if late is None or not response:
+def _lateness(run: JudgedRun) -> Validity | None:
+    """Of an open loop."""
+    late, response = run.record.lateness, run.record.headline
+    if run.record.due is None or not late.count or not response.count or not response.p99_ns:
         return None
-    share = late / response
+    share, late_words = late.p99_ns / response.p99_ns, duration_words(late.p99_ns)
     words = (
-        f"operations began up to {duration_words(late)} late (p99), {percent_words(share)} of the response time at p99,"
+        f"operations began up to {late_words} late (p99), {percent_words(share)} of the response time at p99,"
         " which counts from when they were due"
     )
-    return Finding("lateness", share <= LATENESS_RATIO_MAX or late < LATENESS_NS_MIN, "warning", words)
+    ok = share <= LATENESS_RATIO_MAX or late.p99_ns < LATENESS_NS_MIN
+    return finding("lateness", ok, "warning", words, float(late.p99_ns), late_words)
 
 
-def _out_of_range(run: RunNumbers) -> Finding | None:
-    if run.out_of_range == 0:
+def _quiet_disk(run: JudgedRun) -> Validity | None:
+    quiet = run.record.disk_was_quiet
+    if quiet is None:
         return None
+    words = "what was written before the run was still on its way to the disk when waiting for it ended"
+    if quiet:
+        words = "all that was written before the run had reached the disk"
+    return finding("quiet disk", quiet, "warning", words)
+
+
+def _watching(run: JudgedRun) -> Validity | None:
+    why = run.record.watching_failure
+    words = f"server and machine were not watched to the end ({why}): their figures are incomplete"
+    return finding("watching", False, "warning", words) if why else None
+
+
+def _out_of_range(run: JudgedRun) -> Validity | None:
+    count = run.record.headline.out_of_range
     one, many = "time was longer than an hour and is", "times were longer than an hour and are"
-    words = f"{counted(run.out_of_range, one, many)} recorded as one hour"
-    return Finding("range", False, "note", words)
+    return finding("range", False, "note", f"{counted(count, one, many)} recorded as one hour") if count else None
 
 
-def _engine(run: RunNumbers) -> Finding | None:
-    if not run.engine_warnings:
+def _engine(run: JudgedRun) -> Validity | None:
+    warnings = run.record.engine_warnings
+    if not warnings:
         return None
-    more = f" (and {len(run.engine_warnings) - 1} more)" if len(run.engine_warnings) > 1 else ""
-    severity: Severity = "note" if run.faults else "warning"
-    return Finding("engine", False, severity, f"the engine warned: {run.engine_warnings[0]}{more}")
+    more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+    severity: Severity = "note" if run.record.faults else "warning"
+    return finding("engine", False, severity, f"the engine warned: {warnings[0]}{more}")
 
 
-def _debt(run: RunNumbers) -> Finding | None:
-    if run.debt_drained is None:
+def _debt(run: JudgedRun) -> Validity | None:
+    drained = run.record.server.debt_drained
+    if drained is None or not run.writes:
         return None
-    if run.debt_drained:
-        return Finding(
-            "write-back debt", True, "note", "all that was written reached the disk and is charged to the run"
-        )
+    if drained:
+        words = "all that was written reached the disk and is charged to the run"
+        return finding("write-back debt", True, "note", words)
     words = "work was still owed to the disk when waiting for it ended: the bytes written are too low"
-    return Finding("write-back debt", False, "warning", words)
+    return finding("write-back debt", False, "warning", words)
 
 
-CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
+CHECKS: tuple[Callable[[JudgedRun], Validity | None], ...] = (
     _completed,
     _server_alive,
     _faults,
@@ -250,8 +305,8 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _overload,
     _client,
     _clients,
-    disturbance.crowded,
-    disturbance.clocks,
+    _crowded,
+    _clocks,
     _witness,
     _event_log,
     _steady,
@@ -263,29 +318,11 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     disturbance.throttling,
     disturbance.stall,
     disturbance.another_run,
-    disturbance.quiet_disk,
-    disturbance.watching,
+    _quiet_disk,
+    _watching,
     _engine,
     _debt,
     _unknown_outcomes,
     _revoked,
     _out_of_range,
 )
-
-#: How bad a finding is, more is worse, and how that is said: what a summary of many runs picks the worst by.
-_VALUES: dict[str, tuple[Callable[[RunNumbers], float | None], Callable[[float], str]]] = {
-    ERRORS: (lambda run: run.error_ratio, percent_words),
-    "lateness": (lambda run: run.lateness_p99_ns, duration_words),
-    "clocks": (lambda run: run.clock_bound_ns, duration_words),
-    "offered rate": (lambda run: max(0.0, 1 - run.completed / run.due) if run.due else None, percent_words),
-    "connections": (lambda run: run.connections_lost, lambda count: count_words(round(count))),
-    "event log": (lambda run: run.not_logged, lambda count: count_words(round(count))),
-}
-
-
-def _with_value(found: Finding, run: RunNumbers) -> Finding:
-    if found.value is not None or found.name not in _VALUES:
-        return found
-    value_of, words = _VALUES[found.name]
-    value = value_of(run)
-    return found if value is None else replace(found, value=float(value), value_words=words(value))

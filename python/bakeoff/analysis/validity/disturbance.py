@@ -3,17 +3,16 @@
 Every kind is judged from what the machine did, never from the run's rate, response times or errors: dropping runs by
 their results would bias what is left. And what the system or the client causes itself is no disturbance but part of
 what is measured. docs/method/disturbance.md has the reasons, and the same table.
-
-What else of a run's surroundings speaks against it is judged here, too: more clients than cores, clocks that are not
-well known, a disk that was not quiet, a watch that ended early.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..wording import bytes_words, duration_words, percent_words, seconds_words, significant
-from .run_numbers import Finding, RunNumbers, Severity
+from ...model.clients import THIS_MACHINE
+from ...model.records.run import Severity, Validity
+from ..wording import bytes_words, percent_words, seconds_words, significant
+from .judged_run import JudgedRun, finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,111 +96,76 @@ KINDS = (OTHER_PROCESSES, STEAL, SWAPPING, THROTTLING, STALL, ANOTHER_RUN)
 OWN_SWAP_RATIO = 0.1
 
 
-def other_processes(run: RunNumbers) -> Finding | None:
-    if run.server_not_told_apart:
+def other_processes(run: JudgedRun) -> Validity | None:
+    machine = run.machine
+    if machine.server_not_told_apart:
         words = (
             "not tested: the server seems to run on this machine, and its CPU time cannot be told from that of others"
         )
-        return Finding(OTHER_PROCESSES.name, None, "note", words)
-    if run.other_cpu_ratio is None:
-        if not run.measured_here:
+        return finding(OTHER_PROCESSES.name, None, "note", words)
+    if machine.other_cpu_ratio is None:
+        if not machine.cores:
             return None
         words = "not tested: the window was too short to tell whose CPU time was used"
-        return Finding(OTHER_PROCESSES.name, None, "note", words)
-    most_of_it = f", most to {run.other_process}" if run.other_process else ""
-    return _found(OTHER_PROCESSES, run.other_cpu_ratio, f"of the CPU time went to other processes{most_of_it}")
+        return finding(OTHER_PROCESSES.name, None, "note", words)
+    most_of_it = f", most to {machine.other_process}" if machine.other_process else ""
+    return _found(OTHER_PROCESSES, machine.other_cpu_ratio, f"of the CPU time went to other processes{most_of_it}")
 
 
-def steal(run: RunNumbers) -> Finding | None:
-    if run.steal_ratio is None:
-        return None
-    where = f" of {run.steal_of}" if run.steal_of else ""
-    return _found(STEAL, run.steal_ratio, f"of the CPU time{where} was taken by the hypervisor")
+def steal(run: JudgedRun) -> Validity:
+    most = max(run.record.clients, key=lambda client: client.steal_ratio, default=None)
+    where = f" of {most.machine}" if most and most.machine != THIS_MACHINE else ""
+    return _found(STEAL, run.record.steal_ratio, f"of the CPU time{where} was taken by the hypervisor")
 
 
-def swapping(run: RunNumbers) -> Finding | None:
-    swapped, own = run.swapped_bytes, run.own_swapped_bytes
+def swapping(run: JudgedRun) -> Validity | None:
+    swapped, own = run.machine.swapped_bytes, run.machine.own_swapped_bytes
     if swapped is None:
         return None
     if swapped == 0:
-        return Finding(SWAPPING.name, True, "warning", "no swapping", 0.0, "0 B")
+        return finding(SWAPPING.name, True, "warning", "no swapping", 0.0, "0 B")
     words = f"the machine swapped {bytes_words(swapped)}"
     if own is not None and own >= OWN_SWAP_RATIO * swapped:
         words += f", {bytes_words(min(own, swapped))} of it {run.system} or its client: that is part of the result"
-        return Finding(SWAPPING.name, False, "warning", words, float(swapped), bytes_words(swapped))
-    per_s = swapped / run.window_s if run.window_s > 0 else 0.0
+        return finding(SWAPPING.name, False, "warning", words, float(swapped), bytes_words(swapped))
+    per_s = swapped / run.record.window_s if run.record.window_s > 0 else 0.0
     return _found(SWAPPING, per_s, f"swapped by other processes ({words})")
 
 
-def throttling(run: RunNumbers) -> Finding | None:
+def throttling(run: JudgedRun) -> Validity | None:
     """A group that only client and server fill is the environment that the plan chose: leaving out the runs in which
     they were throttled would favour whoever uses less CPU time."""
-    throttled_s, others = run.throttled_s, run.throttled_others_ratio
+    throttled_s, others = run.machine.throttled_s, run.machine.throttled_others_ratio
     if throttled_s is None:
         return None
     if throttled_s <= 0:
-        return Finding(THROTTLING.name, True, "warning", "no CPU throttling", 0.0, "0 s")
+        return finding(THROTTLING.name, True, "warning", "no CPU throttling", 0.0, "0 s")
     words = f"the control group's share of the CPU was used up for {significant(throttled_s, 3)} s"
     if others is None or others <= THROTTLING.bound:
         words += ", by client and server themselves" if others is not None else ""
-        return Finding(THROTTLING.name, False, "warning", words, throttled_s, f"{significant(throttled_s, 3)} s")
+        return finding(THROTTLING.name, False, "warning", words, throttled_s, f"{significant(throttled_s, 3)} s")
     return _found(THROTTLING, others, f"of the control group's CPU time went to other processes, and {words}")
 
 
-def stall(run: RunNumbers) -> Finding | None:
-    if run.stalled_s is None:
+def stall(run: JudgedRun) -> Validity | None:
+    stalled_s = run.machine.stalled_s
+    if stalled_s is None:
         return None
-    return _found(STALL, run.stalled_s, "in which everything stood still: client, server and controller")
+    return _found(STALL, stalled_s, "in which everything stood still: client, server and controller")
 
 
-def another_run(run: RunNumbers) -> Finding | None:
-    if not run.beside:
+def another_run(run: JudgedRun) -> Validity | None:
+    others = run.record.beside if run.is_measured_here else []
+    if not others:
         return None
-    words = f"measured next to another bakeoff run ({'; '.join(run.beside)}): each slowed the other"
-    return Finding(ANOTHER_RUN.name, False, "disturbed", words, float(len(run.beside)), str(len(run.beside)))
+    words = f"measured next to another bakeoff run ({'; '.join(others)}): each slowed the other"
+    return finding(ANOTHER_RUN.name, False, "disturbed", words, float(len(others)), str(len(others)))
 
 
-def _found(kind: Kind, value: float, of_what: str) -> Finding:
+def _found(kind: Kind, value: float, of_what: str) -> Validity:
     said = kind.words(value)
     bound = f"at most {kind.words(kind.quiet)} is quiet"
     if value > kind.quiet:
         bound = f"from {kind.words(kind.bound)} on a run is disturbed"
     severity: Severity = "disturbed" if value > kind.bound else "warning"
-    return Finding(kind.name, value <= kind.quiet, severity, f"{said} {of_what} ({bound})", value, said)
-
-
-#: Beyond it what clients of several machines did in one second is not what they did at the same time.
-CLOCK_BOUND_NS_MAX = 10_000_000
-#: What the series tells apart at best: tenths of a second.
-TENTH_NS = 100_000_000
-
-
-def crowded(run: RunNumbers) -> Finding | None:
-    return Finding("clients to a core", False, "warning", run.crowded) if run.crowded else None
-
-
-def clocks(run: RunNumbers) -> Finding | None:
-    bound_ns = run.clock_bound_ns
-    if bound_ns is None:
-        return None
-    most = duration_words(CLOCK_BOUND_NS_MAX)
-    words = f"the clock of {run.clock_of} is known to within {duration_words(bound_ns)} (bound {most})"
-    if bound_ns > TENTH_NS:
-        words += ": tenths of a second cannot be told apart, and are not kept"
-    return Finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words)
-
-
-def quiet_disk(run: RunNumbers) -> Finding | None:
-    if run.disk_was_quiet is None:
-        return None
-    if run.disk_was_quiet:
-        return Finding("quiet disk", True, "warning", "all that was written before the run had reached the disk")
-    words = "what was written before the run was still on its way to the disk when waiting for it ended"
-    return Finding("quiet disk", False, "warning", words)
-
-
-def watching(run: RunNumbers) -> Finding | None:
-    if not run.watching_failure:
-        return None
-    words = f"server and machine were not watched to the end ({run.watching_failure}): their figures are incomplete"
-    return Finding("watching", False, "warning", words)
+    return finding(kind.name, value <= kind.quiet, severity, f"{said} {of_what} ({bound})", value, said)

@@ -268,12 +268,6 @@ def by_machine(clients: Sequence[ClientRecord]) -> dict[str, list[ClientRecord]]
     return found
 
 
-def most_stolen_from(clients: Sequence[ClientRecord]) -> str:
-    """The machine that the hypervisor took most CPU time from; "": it is this one, or nothing is told of clients."""
-    most = max(clients, key=lambda client: client.steal_ratio, default=None)
-    return "" if most is None or most.machine == THIS_MACHINE else most.machine
-
-
 def least_known_clock(clients: Sequence[ClientRecord]) -> ClientRecord | None:
     """The client whose machine's clock is known least; None: all read the controller's."""
     return max((c for c in clients if c.clock_bound_ns), key=lambda client: client.clock_bound_ns, default=None)

@@ -23,13 +23,15 @@ from ..clients import ClientRecord
 from ..faults import FaultRecord
 from .bundle import BUNDLE_FORMAT
 
+Severity = Literal["invalid", "disturbed", "warning", "note"]
+
 
 class Validity(Document):
     """One judgement on one run. `invalid`: the run counts against its system. `disturbed`: something outside of what is
     measured slowed it, and it is no evidence. `warning`: it counts, and the words go with its figure."""
 
     name: str
-    severity: Literal["invalid", "disturbed", "warning", "note"]
+    severity: Severity
     ok: bool | None  # None: not tested
     words: str
     #: How bad it is, comparable between runs (more is worse), and that in words: "85 %". None: there is no such figure.
