@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bakeoff.analysis.statistics import summarise
+from bakeoff.analysis.summary import summarise
 
 
 def test_a_summary_says_where_the_repetitions_lie() -> None:

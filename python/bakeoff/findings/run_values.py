@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 import math
 
-from ..analysis.statistics import summarise
+from ..analysis.summary import summarise
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
 from ..model.records.run import Percentiles
