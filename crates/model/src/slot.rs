@@ -1,8 +1,9 @@
 //! Memory in which the futures of a session's calls lie, one after the other, whatever their types: a call through an object
 //! then allocates nothing. A future is dropped in place, as any other; of one that is leaked ([`std::mem::forget`]) the memory
 //! is never used again.
-use std::future::{Future, poll_fn};
-use std::mem::{MaybeUninit, forget, take};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit, forget, replace, take};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -16,30 +17,46 @@ pub struct Slot {
 }
 
 /// A future in a slot, which is free again when this is dropped.
-pub struct Placed<'s, T>(NonNull<dyn Future<Output = T> + 's>);
+pub struct Placed<'s, F: ?Sized>(NonNull<F>, PhantomData<&'s mut Slot>);
 
 /// A future in a slot that has been polled once.
 pub enum Started<'s, T> {
     Ended(T),
-    Waits(Placed<'s, T>),
+    Waits(Placed<'s, dyn Future<Output = T> + 's>),
 }
 
 /// Calls what starts a future, with the context of who awaits it, and awaits what was started.
-#[inline]
-pub async fn started<'s, T>(start: impl FnOnce(&mut Context<'_>) -> Started<'s, T>) -> T {
-    let (mut start, mut waits) = (Some(start), None::<Placed<'s, T>>);
-    poll_fn(move |cx| match (&mut waits, start.take()) {
-        (Some(placed), _) => Pin::new(placed).poll(cx),
-        (None, None) => Poll::Pending,
-        (None, Some(start)) => match start(cx) {
+#[inline(always)]
+pub fn started<'s, T, S: FnOnce(&mut Context<'_>) -> Started<'s, T>>(start: S) -> Call<'s, S, T> {
+    Call::Starts(start)
+}
+
+pub enum Call<'s, S, T> {
+    Starts(S),
+    Waits(Placed<'s, dyn Future<Output = T> + 's>),
+    Over,
+}
+
+impl<S, T> Unpin for Call<'_, S, T> {}
+
+impl<'s, T, S: FnOnce(&mut Context<'_>) -> Started<'s, T>> Future for Call<'s, S, T> {
+    type Output = T;
+    #[inline(always)] // deep in a future the compiler takes every call for a rare one
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        if let Call::Waits(placed) = &mut *self {
+            return Pin::new(placed).poll(cx);
+        }
+        let Call::Starts(start) = replace(&mut *self, Call::Over) else {
+            return Poll::Pending;
+        };
+        match start(cx) {
             Started::Ended(output) => Poll::Ready(output),
             Started::Waits(placed) => {
-                waits = Some(placed);
+                *self = Call::Waits(placed);
                 Poll::Pending
             }
-        },
-    })
-    .await
+        }
+    }
 }
 
 /// What lies in a slot, in the order in which it ends.
@@ -51,8 +68,8 @@ struct Guest<'s, F> {
 struct Frees<'s>(&'s mut bool);
 
 impl Slot {
-    #[inline]
-    fn put<'s, F: Future + 's>(&'s mut self, future: F) -> Placed<'s, F::Output> {
+    #[inline(always)]
+    fn put<'s, F: Future + 's>(&'s mut self, make: impl FnOnce() -> F) -> Placed<'s, Guest<'s, F>> {
         const { assert!(align_of::<Guest<'s, F>>() <= align_of::<u128>()) };
         let units = size_of::<Guest<'s, F>>().div_ceil(size_of::<u128>());
         if self.taken || self.room.capacity() < units {
@@ -60,30 +77,27 @@ impl Slot {
         }
         self.taken = true;
         let place: *mut Guest<'s, F> = self.room.as_mut_ptr().cast();
-        let guest = Guest {
-            future,
-            _frees: Frees(&mut self.taken),
-        };
         // SAFETY: the room is large enough and aligned (above), and nothing lies in it (`taken` was false, or it is new). It
         // stays where it is and as it is for 's, in which nobody else may use the slot, and after that if the guest is leaked.
         let placed = unsafe {
-            place.write(guest);
+            (&raw mut (*place).future).write(make());
+            (&raw mut (*place)._frees).write(Frees(&mut self.taken));
             NonNull::new_unchecked(place)
         };
-        Placed(placed)
+        Placed(placed, PhantomData)
     }
 
     /// Puts a future in and polls it, so that one which is ready at once costs its caller one call through an object.
-    #[inline]
+    #[inline(always)]
     pub fn start<'s, F: Future + 's>(
         &'s mut self,
         cx: &mut Context<'_>,
-        future: F,
+        make: impl FnOnce() -> F,
     ) -> Started<'s, F::Output> {
-        let mut placed = self.put(future);
+        let mut placed = self.put(make);
         match Pin::new(&mut placed).poll(cx) {
             Poll::Ready(output) => Started::Ended(output),
-            Poll::Pending => Started::Waits(placed),
+            Poll::Pending => Started::Waits(placed.erased()),
         }
     }
 
@@ -116,17 +130,23 @@ impl<F: Future> Future for Guest<'_, F> {
     }
 }
 
-impl<T> Future for Placed<'_, T> {
-    type Output = T;
+impl<'s, F: Future + 's> Placed<'s, F> {
+    fn erased(self) -> Placed<'s, dyn Future<Output = F::Output> + 's> {
+        Placed(ManuallyDrop::new(self).0, PhantomData)
+    }
+}
+
+impl<F: Future + ?Sized> Future for Placed<'_, F> {
+    type Output = F::Output;
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: written by `put`, borrowed by nobody else, and moved nowhere until `drop` ends it in place; where that never
         // comes its memory is not used again.
         unsafe { Pin::new_unchecked(self.0.as_mut()) }.poll(cx)
     }
 }
 
-impl<T> Drop for Placed<'_, T> {
+impl<F: ?Sized> Drop for Placed<'_, F> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: written by `put`, and ended nowhere else.
@@ -146,7 +166,7 @@ mod tests {
     #![allow(clippy::unwrap_used)] // test code throughout
     use super::*;
     use std::cell::Cell;
-    use std::future::ready;
+    use std::future::{poll_fn, ready};
     use std::pin::pin;
     use std::rc::Rc;
     use std::task::Waker;
@@ -187,12 +207,12 @@ mod tests {
         let mut slot = Slot::default();
         let mut places = vec![];
         for round in 0..4 {
-            assert_eq!(now(slot.put(ready(round))), Poll::Ready(round));
+            assert_eq!(now(slot.put(|| ready(round))), Poll::Ready(round));
             places.push(slot.room.as_ptr());
         }
         assert!(places.iter().all(|place| *place == places[0]));
         let dropped = Rc::new(Cell::new(0));
-        let mut placed = slot.put(waits(Counts(dropped.clone()), 2));
+        let mut placed = slot.put(|| waits(Counts(dropped.clone()), 2));
         assert_eq!(now(&mut placed), Poll::Pending);
         assert_eq!(now(&mut placed), Poll::Ready(2002));
         drop(placed);
@@ -203,10 +223,10 @@ mod tests {
     #[test]
     fn a_call_that_is_started_ends_at_once_or_waits_in_the_slot() {
         let (mut slot, dropped) = (Slot::default(), Rc::new(Cell::new(0)));
-        assert_eq!(now(started(|cx| slot.start(cx, ready(3)))), Poll::Ready(3));
+        assert_eq!(now(started(|cx| slot.start(cx, || ready(3)))), Poll::Ready(3));
         assert!(!slot.taken);
         let mut context = Context::from_waker(Waker::noop());
-        let mut call = Box::pin(started(|cx| slot.start(cx, waits(Counts(dropped.clone()), 1))));
+        let mut call = Box::pin(started(|cx| slot.start(cx, || waits(Counts(dropped.clone()), 1))));
         assert_eq!(call.as_mut().poll(&mut context), Poll::Pending);
         assert_eq!(call.as_mut().poll(&mut context), Poll::Ready(1001));
         drop(call);
@@ -218,23 +238,23 @@ mod tests {
     fn a_future_that_is_given_up_is_dropped_where_it_lies() {
         let (mut slot, dropped) = (Slot::default(), Rc::new(Cell::new(0)));
         for given_up in 1..=3 {
-            let mut placed = slot.put(waits(Counts(dropped.clone()), 1));
+            let mut placed = slot.put(|| waits(Counts(dropped.clone()), 1));
             assert_eq!(now(&mut placed), Poll::Pending);
             drop(placed);
             assert_eq!(dropped.get(), given_up);
         }
-        drop(slot.put(waits(Counts(dropped.clone()), 1)));
+        drop(slot.put(|| waits(Counts(dropped.clone()), 1)));
         assert_eq!(dropped.get(), 4, "never polled");
     }
 
     #[test]
     fn a_leaked_future_keeps_its_memory() {
         let (mut slot, dropped) = (Slot::default(), Rc::new(Cell::new(0)));
-        let mut leaked = slot.put(waits(Counts(dropped.clone()), 1));
+        let mut leaked = slot.put(|| waits(Counts(dropped.clone()), 1));
         assert_eq!(now(&mut leaked), Poll::Pending);
         let place = leaked.0.as_ptr().cast::<()>().cast_const();
         forget(leaked);
-        assert_eq!(now(slot.put(ready(7))), Poll::Ready(7));
+        assert_eq!(now(slot.put(|| ready(7))), Poll::Ready(7));
         assert_ne!(slot.room.as_ptr().cast::<()>(), place);
         drop(slot);
         assert_eq!(dropped.get(), 0);
@@ -245,13 +265,13 @@ mod tests {
         let (mut slot, dropped) = (Slot::default(), Rc::new(Cell::new(0)));
         let counts = Counts(dropped.clone());
         let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            now(slot.put(async move {
+            now(slot.put(|| async move {
                 let _counts = counts;
                 std::panic::resume_unwind(Box::new("told to"));
             }))
         }));
         assert!(panics.is_err());
         assert_eq!(dropped.get(), 1);
-        assert_eq!(now(slot.put(ready(1))), Poll::Ready(1));
+        assert_eq!(now(slot.put(|| ready(1))), Poll::Ready(1));
     }
 }

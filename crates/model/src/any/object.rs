@@ -23,7 +23,7 @@ macro_rules! object_form {
         impl<S: $first + $second + 'static> $object for S {
             $(#[inline]
             fn $method<$own: $call, $call>(&$own mut self, slot: &$call mut Slot, cx: &mut Context<'_>, $($name: $type),*) -> Started<$call, Result<$out, OpError>> {
-                slot.start(cx, S::$method(self, $($name),*))
+                slot.start(cx, || S::$method(self, $($name),*))
             })*
             fn asked(&self) -> Option<u32> {
                 <S as $first>::asked(self)
