@@ -7,7 +7,6 @@ mod faults;
 mod kept;
 mod memory;
 mod options;
-mod random;
 mod session;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
@@ -15,10 +14,10 @@ use bakeoff_model::any::AnyRecords;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::random::SplitMix64;
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use faults::Orders;
 pub use options::{NullLatency, NullSpec, NullStall};
-use random::Random;
 pub use session::NullSession;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -125,6 +124,8 @@ impl Driver for NullDriver {
     }
     async fn session(&self, _client: &(), _endpoint: usize, _needs: Needs) -> Result<NullSession, OpError> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
-        Ok(NullSession::new(&self.orders, Random::new(self.seed, number)))
+        let mut random = SplitMix64(self.seed ^ number.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        random.draw();
+        Ok(NullSession::new(&self.orders, random))
     }
 }

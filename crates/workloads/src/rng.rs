@@ -4,8 +4,9 @@
 //! started from that seed draws everything the operation needs. So an operation that needs more draws than another
 //! (a key redrawn because it is not readable yet) does not shift the operations after it, and a stream stays the
 //! same whatever the system's timing.
+use bakeoff_model::random::SplitMix64;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
-use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// Mixes two numbers into one; every bit of the result depends on every bit of both. About 2 ns.
 #[inline]
@@ -42,12 +43,12 @@ pub struct Random(SplitMix64);
 impl Random {
     #[inline]
     pub fn new(seed: u64) -> Self {
-        Self(SplitMix64::seed_from_u64(seed))
+        Self(SplitMix64(seed))
     }
 
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        self.0.draw()
     }
 
     /// Uniform in [0, 1), 53 bits.

@@ -1,7 +1,7 @@
 //! What the null system was told to do to an operation: answer late, stall, fail, lie, lose a write.
 use super::options::{NullLatency, NullSpec};
-use super::random::Random;
 use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::random::SplitMix64;
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,12 +52,12 @@ pub enum Luck {
 /// The orders as one session carries them out, with dice of its own.
 pub struct Faults {
     orders: Arc<Orders>,
-    random: Random,
+    random: SplitMix64,
 }
 
 impl Faults {
     /// Of a session that is opened now.
-    pub fn new(orders: Arc<Orders>, random: Random) -> Self {
+    pub fn new(orders: Arc<Orders>, random: SplitMix64) -> Self {
         let _ = FIRST_OPENED_NS.compare_exchange(0, now_ns(), Ordering::Relaxed, Ordering::Relaxed);
         Self { orders, random }
     }
@@ -87,21 +87,21 @@ impl Faults {
 
     fn dice(&mut self) -> Result<Luck, OpError> {
         let (error, wrong) = (self.orders.spec.error_ratio, self.orders.spec.wrong_ratio);
-        if error > 0.0 && self.random.ratio() <= error {
+        if error > 0.0 && self.random.open_unit() <= error {
             return Err(OpError::fail(
                 FailClass::Other,
                 "NULL_ERROR",
                 "the null driver was told to fail",
             ));
         }
-        let lies = wrong > 0.0 && self.random.ratio() <= wrong;
+        let lies = wrong > 0.0 && self.random.open_unit() <= wrong;
         Ok(if lies { Luck::Wrong } else { Luck::Right })
     }
 
     /// Whether a write is one of those to lose.
     pub fn loses_write(&mut self) -> bool {
         let lost_ratio = self.orders.spec.lost_write_ratio;
-        lost_ratio > 0.0 && self.random.ratio() <= lost_ratio
+        lost_ratio > 0.0 && self.random.open_unit() <= lost_ratio
     }
 }
 

@@ -1,8 +1,8 @@
 //! A session of the null system: what it answers, and what it writes.
 use super::faults::{Faults, Luck, Orders};
 use super::memory::{self, MemoryTable, Row, Undo, lock};
-use super::random::Random;
 use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::random::SplitMix64;
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::transaction::{Access, Transactional};
@@ -77,7 +77,7 @@ macro_rules! serve {
 }
 
 impl NullSession {
-    pub(super) fn new(orders: &Arc<Orders>, random: Random) -> Self {
+    pub(super) fn new(orders: &Arc<Orders>, random: SplitMix64) -> Self {
         Self {
             faults: Faults::new(orders.clone(), random),
             plain: orders.are_none(),

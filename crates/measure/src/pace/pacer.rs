@@ -5,6 +5,8 @@
 //! proportional to its threads and the process as a whole is evenly spaced, however many workers it has. Poisson
 //! arrivals of a worker are a stream of their own with its share of the rate: the sum of Poisson streams is one.
 
+use bakeoff_model::random::SplitMix64;
+
 /// Next due time, ns after the epoch.
 #[derive(Clone, Debug)]
 pub enum Pacer {
@@ -90,7 +92,7 @@ impl Pacer {
                 at_ns,
                 random,
             } => {
-                *at_ns -= random.open_unit().ln() * *gap_ns;
+                *at_ns += random.exponential() * *gap_ns;
                 *at_ns as u64
             }
         }
@@ -116,34 +118,10 @@ impl Pacer {
     }
 }
 
-/// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014.
-#[derive(Clone, Debug)]
-pub struct SplitMix64(pub u64);
-
-impl SplitMix64 {
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in (0, 1]: its logarithm is finite.
-    pub fn open_unit(&mut self) -> f64 {
-        ((self.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// Several numbers made into one seed.
-pub fn seed(parts: &[u64]) -> u64 {
-    parts
-        .iter()
-        .fold(0, |state, part| SplitMix64(state ^ part).draw())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bakeoff_model::random::seed;
     use proptest::prelude::*;
 
     fn worker_share(rate_ops_per_s: f64, threads: u64, workers: u64, worker: u64) -> Share {

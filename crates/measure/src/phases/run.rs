@@ -1,7 +1,7 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
-use crate::pace::pacer::{Pacer, Share, seed};
+use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
 use crate::phases::gather::{Measured, gather};
 use crate::phases::result::empty_result;
@@ -20,6 +20,7 @@ use crate::witness;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::random::seed;
 use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;

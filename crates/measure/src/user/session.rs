@@ -2,7 +2,6 @@
 //! attached to it.
 use crate::control::Axis;
 use crate::job::{Job, Terms};
-use crate::pace::pacer::SplitMix64;
 use crate::record::recorder::Writer;
 use crate::record::samples::Fault;
 use crate::runner::Erased;
@@ -10,6 +9,7 @@ use crate::serving::{HELD_NS, LONGEST_PAUSE_NS};
 use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::random::SplitMix64;
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
 
