@@ -21,3 +21,4 @@ pub use executor::{block_on, join_all, spawn, spawn_to_end};
 pub use margin::Margin;
 pub use ring::usable as io_uring_usable;
 pub use stream::Stream;
+pub use timers::{Timers, Wait};

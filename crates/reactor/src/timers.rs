@@ -48,6 +48,11 @@ impl Timers {
         self.deadlines.borrow_mut().forget(place);
     }
 
+    /// When to wake for this deadline.
+    pub fn early_ns(&self, deadline_ns: u64) -> u64 {
+        deadline_ns.saturating_sub(self.margin.borrow().get_ns())
+    }
+
     /// Wakes whoever is due, and says how long to wait for the rest if nobody was.
     pub fn turn(&self) -> Wait {
         if self.deadlines.borrow_mut().next_ns().is_none() {
@@ -64,7 +69,7 @@ impl Timers {
         let Some(next_ns) = self.deadlines.borrow_mut().next_ns() else {
             return Wait::Forever;
         };
-        let deadline_ns = next_ns.saturating_sub(self.margin.borrow().get_ns());
+        let deadline_ns = self.early_ns(next_ns);
         if deadline_ns <= now {
             self.idle_since_ns.set(now);
             return Wait::Not;

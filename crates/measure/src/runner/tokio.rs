@@ -1,16 +1,16 @@
 //! One `current_thread` tokio runtime per worker, for ordinary async client libraries.
 //!
-//! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is a heap of deadlines looked after by one
-//! task: it sleeps on a timerfd until the next deadline or, where it may spin, until shortly before it, and then spins by
-//! waking itself, so that between two looks at the clock everything else that is ready runs and input is polled for.
+//! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is the reactor's, looked after by
+//! one task: it sleeps on a timerfd until the next deadline or, where it may spin, until shortly before it, and then spins
+//! by waking itself, so that between two looks at the clock everything else that is ready runs and input is polled for.
 use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
-use bakeoff_model::deadlines::{Deadlines, Place};
+use bakeoff_model::deadlines::Place;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::owed::is_owed;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
-use bakeoff_reactor::Margin;
+use bakeoff_reactor::{Margin, Timers, Wait};
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
@@ -23,8 +23,6 @@ use tokio::runtime::{Builder, LocalOptions};
 
 /// Task polls between two polls for input. Tokio's 61 would leave an answer unread for that many turns of the spin.
 const EVENT_INTERVAL: u32 = 16;
-/// Between two turns of the spin nothing else can have run in less than this.
-const IDLE_TURN_NS: u64 = 2_000;
 /// What is owed to others once the main future has ended may take so long.
 const PATIENCE_NS: u64 = 300_000_000;
 
@@ -82,33 +80,26 @@ fn environment(error: std::io::Error) -> Trouble {
 }
 
 struct HeapTimer {
-    deadlines: RefCell<Deadlines>,
+    timers: Timers,
     fd: AsyncFd<OwnedFd>,
-    /// The deadline that `drive` is waiting for; an earlier one must wake it.
+    /// What `drive` sleeps until; an earlier one must wake it.
     awaited_ns: Cell<u64>,
     /// When the timerfd was set to fire; 0: not set.
     armed_for_ns: Cell<u64>,
     driver: RefCell<Option<Waker>>,
-    margin: RefCell<Margin>,
-    /// End of the last turn of the spin that had nothing to do; 0: none.
-    idle_since_ns: Cell<u64>,
-    recorder: Arc<Recorder>,
 }
 
 impl Timer for HeapTimer {
     fn wait(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) -> bool {
-        self.deadlines.borrow_mut().set(deadline_ns, waker, place);
-        let earlier = deadline_ns < self.awaited_ns.get();
-        self.driver
-            .borrow()
-            .iter()
-            .filter(|_| earlier)
-            .for_each(Waker::wake_by_ref);
+        self.timers.add(deadline_ns, waker, place);
+        if self.timers.early_ns(deadline_ns) < self.awaited_ns.get() {
+            self.driver.borrow().iter().for_each(Waker::wake_by_ref);
+        }
         false
     }
 
     fn forget(&self, place: Place) {
-        self.deadlines.borrow_mut().forget(place);
+        self.timers.forget(place);
     }
 }
 
@@ -126,38 +117,33 @@ impl HeapTimer {
         // SAFETY: the descriptor is owned by the AsyncFd from here on, and stays open as long as it does.
         let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
         Ok(Self {
-            deadlines: RefCell::default(),
+            timers: Timers::new(
+                Margin::new(spins),
+                Box::new(move |spin_ns| add(&recorder.counters.spin_ns, spin_ns)),
+            ),
             fd,
             awaited_ns: Cell::new(u64::MAX),
             armed_for_ns: Cell::new(0),
             driver: RefCell::new(None),
-            margin: RefCell::new(Margin::new(spins)),
-            idle_since_ns: Cell::new(0),
-            recorder,
         })
     }
 
-    /// The task that looks after the heap; never completes.
+    /// The task that looks after the deadlines; never completes.
     fn drive(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.remember(cx);
+        self.driver.borrow_mut().get_or_insert_with(|| cx.waker().clone());
         loop {
-            let now = now_ns();
-            self.count_spin(now);
-            if self.fire(now) {
+            match self.timers.turn() {
                 // Those just woken run first: to set the timerfd is a system call they need not wait for.
-                return self.look_again(cx);
+                Wait::Not => return self.look_again(cx),
+                Wait::Forever => {
+                    self.awaited_ns.set(u64::MAX);
+                    return Poll::Pending;
+                }
+                Wait::Until { deadline_ns, now_ns } => {
+                    self.awaited_ns.set(deadline_ns);
+                    ready!(self.sleep(cx, now_ns, deadline_ns));
+                }
             }
-            let Some(next_ns) = self.deadlines.borrow_mut().next_ns() else {
-                self.awaited_ns.set(u64::MAX);
-                return Poll::Pending;
-            };
-            self.awaited_ns.set(next_ns);
-            let margin_ns = self.margin.borrow().get_ns();
-            if next_ns <= now + margin_ns {
-                self.idle_since_ns.set(now);
-                return self.look_again(cx);
-            }
-            ready!(self.sleep(cx, now, next_ns - margin_ns));
         }
     }
 
@@ -167,34 +153,6 @@ impl HeapTimer {
         self.awaited_ns.set(0);
         cx.waker().wake_by_ref();
         Poll::Pending
-    }
-
-    fn remember(&self, cx: &Context<'_>) {
-        let mut driver = self.driver.borrow_mut();
-        if driver.is_none() {
-            *driver = Some(cx.waker().clone());
-        }
-    }
-
-    /// Two idle looks at the clock with nothing in between: that time was spent waiting, not working.
-    fn count_spin(&self, now: u64) {
-        let since_ns = self.idle_since_ns.replace(0);
-        if since_ns > 0 && now.saturating_sub(since_ns) < IDLE_TURN_NS {
-            add(&self.recorder.counters.spin_ns, now.saturating_sub(since_ns));
-        }
-    }
-
-    fn fire(&self, now: u64) -> bool {
-        let mut fired = false;
-        loop {
-            // Whoever is woken may end a sleep of its own.
-            let due = self.deadlines.borrow_mut().due(now);
-            let Some(waker) = due else {
-                return fired;
-            };
-            waker.wake();
-            fired = true;
-        }
     }
 
     /// Ready once the timerfd has fired (or had fired for an earlier setting: the caller looks again).
@@ -211,8 +169,7 @@ impl HeapTimer {
         let read = unsafe { libc::read(self.fd.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
         guard.clear_ready();
         if read == 8 {
-            let late_ns = now_ns().saturating_sub(self.armed_for_ns.replace(0));
-            self.margin.borrow_mut().learn(late_ns);
+            self.timers.slept_until(self.armed_for_ns.replace(0));
         }
         Poll::Ready(())
     }
@@ -284,21 +241,28 @@ mod tests {
         let _inside = runtime.enter();
         let timer = Rc::new(HeapTimer::new(Arc::new(Recorder::new(0, 1, 1)), false).unwrap());
         install_timer(timer.clone());
-        let next_ns = || timer.deadlines.borrow_mut().next_ns();
+        let turn = || timer.timers.turn();
 
         let mut sleep = sleep_until(u64::MAX);
         poll(&mut sleep, Waker::noop());
-        assert_eq!(next_ns(), Some(u64::MAX));
+        assert!(matches!(
+            turn(),
+            Wait::Until {
+                deadline_ns: u64::MAX,
+                ..
+            }
+        ));
         drop(sleep);
-        assert_eq!(next_ns(), None);
+        assert_eq!(turn(), Wait::Forever);
 
         let mut later = sleep_until(u64::MAX);
         poll(&mut later, Waker::noop());
-        let soon_ns = now_ns() + 1_000_000_000;
-        let mut sooner = sleep_until(soon_ns);
+        let soon = Duration::from_millis(500);
+        let mut sooner = sleep_until(now_ns() + soon.as_nanos() as u64);
         poll(&mut sooner, &Arc::new(Drops(Mutex::new(Some(later)))).into());
-        assert!(timer.fire(soon_ns));
-        assert_eq!(next_ns(), None);
+        std::thread::sleep(soon);
+        assert_eq!(turn(), Wait::Not);
+        assert_eq!(turn(), Wait::Forever);
         remove_timer();
     }
 }
