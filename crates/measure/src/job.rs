@@ -1,13 +1,15 @@
 //! What is to be done, as every thread of a phase sees it.
-use crate::control::{Control, Sink};
+use crate::control::{Axis, Control, Sink};
 use crate::routes::Routes;
 use crate::runner::{self, Runner};
 use crate::serving::Serving;
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::run::{RunSpec, RunnerKind};
+use bakeoff_model::time::sleep;
 use bakeoff_model::workload::{Operation, Workload};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What every thread of a phase shares.
 pub struct Job<W: Workload> {
@@ -41,6 +43,22 @@ impl Terms {
     /// Calls block their thread until the system answers.
     pub fn is_blocking(&self) -> bool {
         self.runner == RunnerKind::Thread
+    }
+
+    /// Waits for the start to be published. `None`: stopped before there was one.
+    pub async fn wait_for_axis(&self) -> Option<Arc<Axis>> {
+        if self.is_blocking() {
+            return self.control.wait_for_axis(); // thousands of threads that look every few ms would be a load themselves
+        }
+        loop {
+            if let Some(axis) = self.control.axis() {
+                return Some(axis.clone());
+            }
+            if self.control.is_stopped() {
+                return None;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use crate::pace::pacer::{Pacer, Share};
 use crate::record::merged::{Merged, outcome_of};
 use crate::record::recorder::{Recorder, Writer};
 use crate::record::times::Times;
-use crate::threads::team::{wait_for_axis, watched_cells};
+use crate::threads::spawn;
 use crate::user::probe::RecordProbe;
 use crate::user::session::{Seat, Since, open, reopen};
-use crate::user::watchdog::timed;
+use crate::user::watchdog::{timed, watched};
 use crate::words::server_trouble;
 use bakeoff_model::event::Witness;
-use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
+use bakeoff_model::outcome::{Outcome, Trouble};
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Ended, Operation, ThreadId, Workload};
 use std::pin::pin;
@@ -55,16 +55,7 @@ pub fn start<W: Workload>(
         };
         let _ = sender.send(last);
     };
-    let spawned = std::thread::Builder::new().name("witness".into()).spawn(body);
-    spawned.map_err(|e| {
-        let hint = "raise the limit of processes (ulimit -u), or do without a witness";
-        Trouble::new(
-            TroubleKind::Environment,
-            format!("could not start a thread: {e}"),
-            "witness",
-            hint,
-        )
-    })?;
+    spawn("witness", ", or do without a witness", body)?;
     Ok(Watch { operation, messages })
 }
 
@@ -101,7 +92,7 @@ async fn watch<W: Workload>(
     recorder: Arc<Recorder>,
     messages: Sender<Message>,
 ) -> Result<Times, Trouble> {
-    let cells = watched_cells(&job, 1);
+    let cells = watched(&job, 1);
     let cell = &cells[0];
     let client = job.driver.open(worker).await?;
     let endpoint = job.routes.reader_of(0).unwrap_or(job.routes.first());
@@ -110,7 +101,7 @@ async fn watch<W: Workload>(
     let mut seat = Seat::new(session, endpoint, 0);
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
-    let Some(axis) = wait_for_axis(&job).await else {
+    let Some(axis) = job.wait_for_axis().await else {
         return Ok(times);
     };
     // Its operations are not the run's: what they say of themselves goes to a recorder that nobody reads.

@@ -5,7 +5,7 @@ use crate::phases::{load, run, single};
 use crate::routes::Routes;
 use crate::runner::reactor;
 use crate::serving::Serving;
-use crate::threads::{affinity, team};
+use crate::threads::{affinity, placement};
 use crate::words::usage;
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::endpoint::Routing;
@@ -47,7 +47,7 @@ pub fn execute<W: Workload>(
         workload,
     });
     if runner == RunnerKind::Reactor {
-        reactor::choose_io(spec.io, team::sessions_per_worker(spec, job.cores.len()))?;
+        reactor::choose_io(spec.io, placement::sessions_per_worker(spec, job.cores.len()))?;
     }
     let result = execute_phase(&job)?;
     job.driver.close()?;

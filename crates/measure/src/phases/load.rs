@@ -13,8 +13,10 @@ use crate::record::interval::Progress;
 use crate::record::recorder::Recorder;
 use crate::runner::Erased;
 use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
+use crate::threads::placement::{Placement, place};
 use crate::threads::ready::{tell_ready, thread_id};
-use crate::threads::team::{self, Berth, Placement, Work};
+use crate::threads::team::{self, Berth, Work};
+use crate::user::opened::Opened;
 use crate::user::session::{Place, while_it_answers};
 use crate::user::watchdog::{UserCell, timed};
 use crate::words::server_trouble;
@@ -57,7 +59,7 @@ pub fn load<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     if job.spec.client.index == 0 {
         single::create::<W>(job)?;
     }
-    let placements = team::place(job)?;
+    let placements = place(job)?;
     let shared = Arc::new(Shared {
         loaders: placements.iter().map(|p| p.sessions.len() as u64).sum(),
         ..Shared::default()
@@ -101,7 +103,7 @@ fn watch(
     let recorders: Vec<_> = placements.iter().map(recorder).collect();
     // The workers have cost nothing yet: there are none.
     let before = Snapshot::take(&vec![0; recorders.len()], &recorders);
-    let mut team = team::start(job.on(), placements, &recorders, work)?;
+    let mut team = team::start(job.on(), placements, recorders, work)?;
     let progress = Progress {
         elapsed_from_ns: started_ns,
         total: units,
@@ -120,7 +122,7 @@ fn watch(
         }
     }
     progress.report(shared.units.load(Relaxed));
-    let after = Snapshot::take(&team.thread_ids, &recorders);
+    let after = team.snapshot();
     Ok(RunResult {
         cost: cost_between(&before, &after),
         rows: shared.rows.load(Relaxed),
@@ -174,12 +176,14 @@ async fn work<W: Workload>(
     berth: Rc<Berth<()>>,
 ) -> Result<(), Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells(&job, placement.threads.len());
-    let client: Rc<dyn AnyClient<_>> = job.driver.open(placement.worker).await?.into();
-    // A pool makes no sense for batches: as many threads load as there are sessions.
-    let places = team::open_sessions::<W>(&job, &client, &cells, &placement.sessions).await?;
+    let Opened {
+        cells,
+        client,
+        places,
+    } = Opened::by(&job, placement).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
     berth.ready();
+    // A pool makes no sense for batches: as many threads load as there are sessions.
     let users = placement.threads.iter().zip(places).zip(&cells);
     let users = users.map(|((thread, place), cell)| {
         let loading = Loading {

@@ -9,17 +9,18 @@ use crate::record::event_log::{self, EventLog, WorkerLog};
 use crate::record::interval::{Progress, Reporter, warn};
 use crate::record::recorder::{Recorder, Writer};
 use crate::record::refusals::sentences;
-use crate::threads::client_cost::Snapshot;
+use crate::threads::placement::{Placement, place};
 use crate::threads::ready::{tell_ready, thread_id};
-use crate::threads::team::{self, Berth, Placement, Team, Work};
+use crate::threads::spawn;
+use crate::threads::team::{self, Berth, Team, Work};
 use crate::user::gate::Gate;
+use crate::user::opened::Opened;
 use crate::user::pool::Pool;
 use crate::user::user_loop::{Pace, User, run_user, yield_once};
 use crate::user::worker::Worker;
 use crate::witness;
-use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::RunResult;
-use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::seed;
 use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
 use bakeoff_model::time::now_ns;
@@ -61,11 +62,10 @@ pub fn run<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     })
 }
 
-/// Who works where, by which schedule, and writes down what where.
+/// Who works where, by which schedule, and logs where.
 struct Stage {
     begun_ns: u64,
     placements: Vec<Placement>,
-    recorders: Vec<Arc<Recorder>>,
     schedules: Schedules,
     log: Option<EventLog>,
     /// By worker; none where nothing is logged.
@@ -75,27 +75,25 @@ struct Stage {
 impl Stage {
     fn set(job: &Terms) -> Result<Self, Trouble> {
         let begun_ns = now_ns();
-        let placements = team::place(job)?;
+        let placements = place(job)?;
         let log = job.spec.event_log.as_ref();
         let log = log
             .map(|spec| EventLog::open(spec, placements.len()))
             .transpose()?;
         let (log, log_places) = log.map_or((None, vec![]), |(log, places)| (Some(log), places));
-        let new = |p: &Placement| {
-            Arc::new(Recorder::new(
-                job.operations.len(),
-                p.threads.len(),
-                job.spec.driver.endpoints().len(),
-            ))
-        };
         Ok(Self {
             begun_ns,
-            recorders: placements.iter().map(new).collect(),
             schedules: new_schedules(&job.spec, &placements, job.is_blocking()),
             placements,
             log,
             log_places,
         })
+    }
+
+    fn recorders(&self, job: &Terms) -> Vec<Arc<Recorder>> {
+        let (operations, endpoints) = (job.operations.len(), job.spec.driver.endpoints().len());
+        let new = |p: &Placement| Arc::new(Recorder::new(operations, p.threads.len(), endpoints));
+        self.placements.iter().map(new).collect()
     }
 }
 
@@ -109,7 +107,6 @@ fn watch(
     let Stage {
         begun_ns,
         placements,
-        recorders,
         schedules,
         log,
         ..
@@ -130,14 +127,17 @@ fn watch(
         });
     };
     let axis = publish_axis(job, start_unix_ns);
-    let reporter = start_reporter(job, &recorders, &axis)?;
+    let reporter = start_reporter(job, &team.recorders, &axis)?;
     let log = log
         .map(|log| log.begin(axis.clone(), &job.operations))
         .transpose()?;
-    let measured = watch_window(job, &mut team, &axis, &recorders)?;
+    let measured = watch_window(job, &mut team, &axis)?;
     let _ = reporter.join();
     let event_log = log.map(event_log::Writing::end);
-    let refusals = recorders.iter().flat_map(|recorder| recorder.refusals.taken());
+    let refusals = team
+        .recorders
+        .iter()
+        .flat_map(|recorder| recorder.refusals.taken());
     for sentence in sentences(refusals.collect()) {
         warn(&job.sink, &job.control, sentence);
     }
@@ -152,7 +152,7 @@ fn watch(
     }
     Ok(RunResult {
         event_log,
-        ..gather(job, &axis, &recorders, &schedules, &measured, witness)
+        ..gather(job, &axis, &team.recorders, &schedules, &measured, witness)
     })
 }
 
@@ -224,13 +224,13 @@ fn start_team<W: Workload>(job: &Arc<Job<W>>, stage: &Stage) -> Result<Team<Hash
             .iter()
             .for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
     }
-    let (on, job) = (job.on(), job.clone());
+    let (on, recorders, job) = (job.on(), stage.recorders(job), job.clone());
     let (of_thread, logs) = (Arc::new(of_thread), stage.log_places.clone());
     let work: Work<Hashes> = Arc::new(move |berth| {
         let log = logs.get(berth.placement.worker).cloned().map(WorkerLog::new);
         Box::pin(work::<W>(job.clone(), of_thread.clone(), log, berth))
     });
-    team::start(on, &stage.placements, &stage.recorders, &work)
+    team::start(on, &stage.placements, recorders, &work)
 }
 
 /// One worker from its first connection to its last operation.
@@ -241,9 +241,11 @@ async fn work<W: Workload>(
     berth: Rc<Berth<Hashes>>,
 ) -> Result<Hashes, Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells(&job, placement.threads.len());
-    let client: Rc<dyn AnyClient<_>> = job.driver.open(placement.worker).await?.into();
-    let mut places = team::open_sessions::<W>(&job, &client, &cells, &placement.sessions).await?;
+    let Opened {
+        cells,
+        client,
+        mut places,
+    } = Opened::by(&job, placement).await?;
     let state = job.workload.worker(placement.worker);
     let pooled = places.len() < placement.threads.len();
     let pool = pooled.then(|| Pool::new(std::mem::take(&mut places), placement.threads.len()));
@@ -263,7 +265,7 @@ async fn work<W: Workload>(
     let _ = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx).is_ready())).await;
     yield_once().await; // now all stand at the gate
     berth.ready();
-    let Some(axis) = team::wait_for_axis(&job).await else {
+    let Some(axis) = job.wait_for_axis().await else {
         return Ok(vec![]);
     };
     let worker = Worker {
@@ -340,18 +342,7 @@ fn start_reporter(
         axis: axis.clone(),
         sink: job.sink.clone(),
     };
-    let spawned = std::thread::Builder::new()
-        .name("reporter".into())
-        .spawn(move || reporter.run());
-    spawned.map_err(|e| {
-        let hint = "raise the limit of processes (ulimit -u)";
-        Trouble::new(
-            TroubleKind::Environment,
-            format!("could not start a thread: {e}"),
-            "reporter",
-            hint,
-        )
-    })
+    spawn("reporter", "", move || reporter.run())
 }
 
 /// Whether what is in flight after the window is waited for any longer; says that it is.
@@ -361,7 +352,7 @@ fn waits_on(job: &Terms, axis: &Axis, team: &Team<Hashes>) -> bool {
     if waits {
         let progress = Progress {
             elapsed_from_ns: axis.epoch_ns,
-            total: team.thread_ids.len() as u64,
+            total: team.size() as u64,
             sink: job.sink.clone(),
         };
         progress.report(team.done() as u64);
@@ -370,14 +361,9 @@ fn waits_on(job: &Terms, axis: &Axis, team: &Team<Hashes>) -> bool {
 }
 
 /// Sleeps through the run; looks at the process's own costs when the window begins and when it ends.
-fn watch_window(
-    job: &Terms,
-    team: &mut Team<Hashes>,
-    axis: &Axis,
-    recorders: &[Arc<Recorder>],
-) -> Result<Measured, Trouble> {
+fn watch_window(job: &Terms, team: &mut Team<Hashes>, axis: &Axis) -> Result<Measured, Trouble> {
     job.control.sleep_until(axis.window_start_ns);
-    let before = Snapshot::take(&team.thread_ids, recorders);
+    let before = team.snapshot();
     let mut hashes = vec![];
     let mut all_done = false;
     while !all_done && now_ns() < axis.window_end_ns() {
@@ -390,9 +376,10 @@ fn watch_window(
             }
         }
     }
-    let after = Snapshot::take(&team.thread_ids, recorders);
+    let after = team.snapshot();
     if all_done {
-        let last = recorders
+        let last = team
+            .recorders
             .iter()
             .map(|r| r.counters.last_end_ns.load(Relaxed))
             .max();

@@ -7,9 +7,8 @@ use crate::record::recorder::Recorder;
 use crate::runner::Erased;
 use crate::threads::client_cost::cpu_ns;
 use crate::threads::ready::tell_ready;
-use crate::threads::team::watched_cells;
 use crate::user::session::{open, open_bare, while_it_answers};
-use crate::user::watchdog::UserCell;
+use crate::user::watchdog::{UserCell, watched};
 use crate::words::{server_trouble, usage};
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Check, RunResult};
@@ -106,7 +105,7 @@ fn run<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -> Result<Don
 async fn carry_out<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -> Result<Done, Trouble> {
     let begun_ns = now_ns();
     let client = job.driver.open(0).await?;
-    let cells = watched_cells(job, 1);
+    let cells = watched(job, 1);
     let opened = match errand {
         Errand::Warm | Errand::Check(..) => open(job, &*client, &cells[0], job.routes.first()).await,
         // There may be no table to attach to.

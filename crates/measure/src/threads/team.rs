@@ -1,100 +1,18 @@
 //! The OS threads of a phase: who is on which, and how they report. A worker that never returns (a blocked call) is
 //! left behind and cannot keep the others' figures.
-use crate::control::Axis;
-use crate::job::{Job, Terms};
 use crate::record::recorder::Recorder;
 use crate::runner::{Erased, Runner};
-use crate::threads::affinity;
-use crate::threads::client_cost::write_down;
-use crate::threads::thread_limits;
-use crate::user::session::{Place, Seat, open};
-use crate::user::watchdog::{self, UserCell};
-use crate::words::{server_trouble, worker_died};
-use bakeoff_model::driver::AnyClient;
-use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::{Pacing, RunSpec};
-use bakeoff_model::time::{now_ns, sleep};
-use bakeoff_model::workload::Workload;
+use crate::threads::client_cost::{Snapshot, write_down};
+use crate::threads::placement::Placement;
+use crate::threads::{affinity, spawn};
+use crate::words::worker_died;
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::time::now_ns;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// Connections that a worker opens at once: a server's queue of new ones is short.
-const OPENED_AT_ONCE: usize = 16;
-
-/// One worker's share of the plan's threads and sessions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placement {
-    pub worker: usize,
-    /// Thread numbers of this process.
-    pub threads: Vec<u32>,
-    /// Session numbers of this process.
-    pub sessions: Vec<u32>,
-    pub core: Option<u32>,
-    /// Nothing has to happen at a certain moment and several answers may gather, so its thread need not interrupt others.
-    pub patient: bool,
-    /// It may stay awake shortly before a deadline.
-    pub spins: bool,
-}
-
-/// OS threads that share the sessions of a runner that does not block, with `cores` for all of them.
-fn workers(spec: &RunSpec, cores: usize, sessions: u32) -> u32 {
-    let wanted = if spec.workers == 0 {
-        cores as u32
-    } else {
-        spec.workers
-    };
-    wanted.clamp(1, sessions)
-}
-
-fn sessions(spec: &RunSpec) -> u32 {
-    spec.sessions.unwrap_or(spec.threads)
-}
-
-/// Of the worker that has most, in the largest run of the plan.
-pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
-    let sessions = spec.sessions_of_largest_run.max(sessions(spec));
-    sessions.div_ceil(workers(spec, cores, sessions))
-}
-
-/// Whether a worker of so many sessions has nothing to do at a certain moment and several answers of a server may gather.
-/// What lives in the engine answers by the clock: a thread that let others go first would be late for all its sessions
-/// (null system, 200 us, 6 users, 2 cores, beside builds: 2,500/s with 0.9 of the time spent waiting for a core).
-fn may_wait(spec: &RunSpec, sessions: usize) -> bool {
-    spec.pacing == Pacing::Closed && sessions > 1 && !spec.driver.endpoints().is_empty()
-}
-
-/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W. Refuses more workers than this
-/// machine has room for.
-pub fn place(job: &Terms) -> Result<Vec<Placement>, Trouble> {
-    let (spec, blocking) = (&job.spec, job.is_blocking());
-    let workers = if blocking {
-        spec.threads
-    } else {
-        workers(spec, job.cores.len(), sessions(spec))
-    };
-    let dealt = |worker: u32, all: u32| (worker..all).step_by(workers as usize).collect();
-    let core = |worker: u32| {
-        let pinned = !blocking && !spec.cores.is_empty();
-        pinned.then(|| spec.cores[worker as usize % spec.cores.len()])
-    };
-    let placement = |worker: u32| {
-        let sessions: Vec<u32> = dealt(worker, sessions(spec));
-        Placement {
-            worker: worker as usize,
-            threads: dealt(worker, spec.threads),
-            core: core(worker),
-            patient: !blocking && may_wait(spec, sessions.len()),
-            spins: spec.spin,
-            sessions,
-        }
-    };
-    thread_limits::check(u64::from(workers))?;
-    Ok((0..workers).map(placement).collect())
-}
 
 pub enum Message<T> {
     Ready { thread_id: i32 },
@@ -105,8 +23,9 @@ pub enum Message<T> {
 /// Workers at work.
 pub struct Team<T> {
     messages: Receiver<(usize, Message<T>)>,
-    threads: Vec<JoinHandle<()>>,
-    pub thread_ids: Vec<i32>,
+    /// By worker, the kernel's; 0: it has not said that it is ready.
+    thread_ids: Vec<i32>,
+    pub recorders: Vec<Arc<Recorder>>,
     done: usize,
 }
 
@@ -134,12 +53,11 @@ pub type Work<T> = Arc<dyn Fn(Rc<Berth<T>>) -> Erased<'static, Result<T, Trouble
 pub fn start<T: Send + 'static>(
     on: &'static dyn Runner,
     placements: &[Placement],
-    recorders: &[Arc<Recorder>],
+    recorders: Vec<Arc<Recorder>>,
     work: &Work<T>,
 ) -> Result<Team<T>, Trouble> {
     let (sender, messages) = channel();
-    let mut threads = Vec::with_capacity(placements.len());
-    for (placement, recorder) in placements.iter().zip(recorders) {
+    for (placement, recorder) in placements.iter().zip(&recorders) {
         let (placement, recorder, work, messages) =
             (placement.clone(), recorder.clone(), work.clone(), sender.clone());
         let worker = placement.worker;
@@ -162,15 +80,12 @@ pub fn start<T: Send + 'static>(
             write_down(&counted);
             let _ = messages.send((worker, ended.map_or_else(Message::Failed, Message::Done)));
         };
-        let spawned = std::thread::Builder::new()
-            .name(format!("worker-{worker}"))
-            .spawn(body);
-        threads.push(spawned.map_err(|e| no_thread(worker, &e))?);
+        spawn(&format!("worker {worker}"), ", or ask for fewer threads", body)?;
     }
     Ok(Team {
         messages,
-        threads,
-        thread_ids: vec![0; placements.len()],
+        thread_ids: vec![0; recorders.len()],
+        recorders,
         done: 0,
     })
 }
@@ -179,25 +94,25 @@ fn pin_to(core: Option<u32>) -> Result<(), Trouble> {
     core.map_or(Ok(()), |core| affinity::pin(&[core]))
 }
 
-fn no_thread(worker: usize, error: &std::io::Error) -> Trouble {
-    Trouble::new(
-        TroubleKind::Environment,
-        format!("could not start a thread: {error}"),
-        format!("worker {worker}"),
-        "raise the limit of processes (ulimit -u), or ask for fewer threads",
-    )
-}
-
 impl<T> Team<T> {
+    pub fn size(&self) -> usize {
+        self.recorders.len()
+    }
+
     /// Workers that have given their results.
     pub fn done(&self) -> usize {
         self.done
     }
 
+    /// What it has cost so far.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::take(&self.thread_ids, &self.recorders)
+    }
+
     /// Until all are ready, or one has failed.
     pub fn wait_ready(&mut self) -> Result<(), Trouble> {
         let mut ready = 0;
-        while ready < self.threads.len() {
+        while ready < self.size() {
             match self.receive(Duration::from_secs(3600))? {
                 Some((worker, Message::Ready { thread_id })) => {
                     self.thread_ids[worker] = thread_id;
@@ -213,7 +128,7 @@ impl<T> Team<T> {
     /// Hands results to `each` as they come, for at most `within`; whether all workers have now given theirs.
     pub fn wait_done(&mut self, within: Duration, mut each: impl FnMut(T)) -> Result<bool, Trouble> {
         let until_ns = now_ns() + within.as_nanos() as u64;
-        while self.done < self.threads.len() {
+        while self.done < self.size() {
             match self.receive(Duration::from_nanos(until_ns.saturating_sub(now_ns())))? {
                 Some((_, Message::Done(result))) => {
                     self.done += 1;
@@ -240,128 +155,6 @@ impl<T> Team<T> {
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Err(RecvTimeoutError::Disconnected) => return Err(worker_died()),
             }
-        }
-    }
-}
-
-/// The sessions of one worker, opened a few at a time, each attached to the workload.
-pub async fn open_sessions<W: Workload>(
-    job: &Arc<Job<W>>,
-    client: &Rc<dyn AnyClient<W::Session>>,
-    cells: &[Rc<UserCell>],
-    sessions: &[u32],
-) -> Result<Vec<Place<W::Session>>, Trouble> {
-    let shift = job
-        .spec
-        .client
-        .index
-        .wrapping_mul(job.spec.sessions.unwrap_or(job.spec.threads));
-    let mut places = Vec::with_capacity(sessions.len());
-    for group in sessions
-        .iter()
-        .zip(cells)
-        .collect::<Vec<_>>()
-        .chunks(OPENED_AT_ONCE)
-    {
-        let opening = group.iter().map(|(session, cell)| {
-            let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
-            let number = shift.wrapping_add(**session);
-            async move { open_place(&job, &*client, &cell, number).await }
-        });
-        for place in job.on().join_all(opening).await {
-            places.push(place?);
-        }
-    }
-    Ok(places)
-}
-
-async fn open_place<W: Workload>(
-    job: &Job<W>,
-    client: &dyn AnyClient<W::Session>,
-    cell: &UserCell,
-    number: u32,
-) -> Result<Place<W::Session>, Trouble> {
-    let seat = async |endpoint| match open(job, client, cell, endpoint).await {
-        Ok(session) => Ok(Seat::new(session, endpoint, number)),
-        Err(e) => Err(server_trouble(
-            &e,
-            format!("opening a session at endpoint {endpoint}"),
-        )),
-    };
-    Ok(Place {
-        seat: seat(job.routes.of(number)).await?,
-        reader: match job.routes.reader_of(number) {
-            Some(endpoint) => Some(Box::new(seat(endpoint).await?)),
-            None => None,
-        },
-    })
-}
-
-/// The cells of one worker's users, and a watchdog over them.
-pub fn watched_cells(job: &Terms, users: usize) -> Vec<Rc<UserCell>> {
-    let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
-    let (watched, control) = (cells.clone(), job.control.clone());
-    let mut seen_stopped = false;
-    let look = move || {
-        let stopped = control.is_stopped();
-        watchdog::scan(&watched, stopped && !seen_stopped);
-        seen_stopped = stopped;
-    };
-    job.on().every(watchdog::period(job.timeout_ns), Box::new(look));
-    cells
-}
-
-/// Waits for the start to be published. `None`: stopped before there was one.
-pub async fn wait_for_axis(job: &Terms) -> Option<Arc<Axis>> {
-    if job.is_blocking() {
-        return job.control.wait_for_axis(); // thousands of threads that look every few ms would be a load themselves
-    }
-    loop {
-        if let Some(axis) = job.control.axis() {
-            return Some(axis.clone());
-        }
-        if job.control.is_stopped() {
-            return None;
-        }
-        sleep(Duration::from_millis(5)).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)] // test code throughout
-    use super::*;
-
-    #[test]
-    fn only_answers_of_a_server_are_waited_for_in_turn() {
-        let server = r#""kind":"mysql","user":"","schema":"","endpoints":[{"name":"a","role":"primary","address":"a:1"}]"#;
-        let open = r#","pacing":{"kind":"open","rate_ops_per_s":1,"arrival":"poisson"}"#;
-        let waits = |driver: &str, extra: &str, sessions| {
-            let text = format!(
-                r#"{{"format":1,"phase":"run","driver":{{{driver}}},"workload":{{"kind":"ycsb"}}{extra}}}"#
-            );
-            may_wait(&crate::spec::parse(&text).unwrap(), sessions)
-        };
-        assert!(waits(server, "", 2));
-        assert!(!waits(server, "", 1) && !waits(server, open, 2));
-        assert!(!waits(r#""kind":"null""#, "", 2));
-    }
-
-    #[test]
-    fn sessions_per_worker_is_that_of_the_fullest_in_the_largest_run() {
-        let of = |extra: &str| {
-            let text = format!(
-                r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#
-            );
-            sessions_per_worker(&crate::spec::parse(&text).unwrap(), 2)
-        };
-        assert_eq!(of(r#","threads":9"#), 5, "a worker per core");
-        assert_eq!(of(r#","threads":9,"workers":1"#), 9);
-        assert_eq!(of(r#","threads":9,"sessions":4,"workers":3"#), 2, "a pool");
-        assert_eq!(of(r#","threads":1,"workers":8"#), 1);
-        for threads in [1, 2, 8, 64] {
-            let extra = format!(r#","threads":{threads},"sessions_of_largest_run":64"#);
-            assert_eq!(of(&extra), 32, "the same for all runs of a plan");
         }
     }
 }

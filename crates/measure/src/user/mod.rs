@@ -2,6 +2,7 @@
 pub mod attempt;
 pub mod finish;
 pub mod gate;
+pub mod opened;
 pub mod pool;
 pub mod probe;
 pub mod session;

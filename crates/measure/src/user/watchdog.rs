@@ -1,6 +1,7 @@
 //! Timeouts that cost nothing per operation: a user writes its deadline into its cell; now and then the worker looks
 //! at all its cells and wakes those overdue, whose operation is then dropped and its session replaced. Nothing here
 //! reaches a blocking runner, where a call returns when it returns.
+use crate::job::Terms;
 use bakeoff_model::time::now_ns;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -14,7 +15,7 @@ pub const TIMEOUT_MIN_S: f64 = 0.01;
 
 /// How often the worker looks: ten times per timeout, so that none is kept a tenth longer than was asked, and at least
 /// every 10 ms.
-pub fn period(timeout_ns: u64) -> Duration {
+fn period(timeout_ns: u64) -> Duration {
     Duration::from_nanos(timeout_ns / 10).clamp(Duration::from_millis(1), Duration::from_millis(10))
 }
 
@@ -117,6 +118,20 @@ impl UserCell {
             *waker = Some(cx.waker().clone());
         }
     }
+}
+
+/// The cells of one worker's users, and a watchdog over them.
+pub fn watched(job: &Terms, users: usize) -> Vec<Rc<UserCell>> {
+    let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
+    let (seen, control) = (cells.clone(), job.control.clone());
+    let mut was_stopped = false;
+    let look = move || {
+        let stopped = control.is_stopped();
+        scan(&seen, stopped && !was_stopped);
+        was_stopped = stopped;
+    };
+    job.on().every(period(job.timeout_ns), Box::new(look));
+    cells
 }
 
 /// One look at all cells. `wake_all`: something has changed that everybody must see.
