@@ -105,7 +105,7 @@ def test_runs_are_paired_by_block_and_those_without_a_partner_are_noted() -> Non
     assert found.verdict == "higher"
     assert found.high is not None
     assert found.high < 1.06  # paired in reverse the spread would be ten times as wide
-    assert found.notes == ("1 run whose block has no run of the other side was left out of this comparison",)
+    assert found.notes == ["1 run whose block has no run of the other side was left out of this comparison"]
 
 
 @pytest.mark.parametrize("value", [None, 0.0, math.nan])
@@ -196,7 +196,7 @@ def test_blocks_in_which_both_were_invalid_for_one_cause_are_left_out() -> None:
     b: dict[int, RunValue] = {**dict(enumerate(B)), 2: gone}
     found = judge([paired("c", RATE, "B", "A", b, a)])[0]
     assert (found.verdict, found.repetitions) == ("higher", 6)
-    assert found.notes == ("1 block was left out: both runs were invalid there, for the same cause",)
+    assert found.notes == ["1 block was left out: both runs were invalid there, for the same cause"]
     b[2] = Invalid(frozenset({"integrity"}))
     found = judge([paired("c", RATE, "B", "A", b, a)])[0]
     assert found.words == (
@@ -226,7 +226,7 @@ def test_several_bundles_a_side_are_occasions_that_count_once_each() -> None:
     found = judge([unpaired("c", RATE, "before", "after", old, new)])[0]
     assert (found.design, found.repetitions) == ("occasions", 3)
     assert found.words.startswith("after is 10 % faster than before (95 % interval ")
-    assert found.notes == ("3 occasions against 3: each counts once, with the mean of its runs",)
+    assert found.notes == ["3 occasions against 3: each counts once, with the mean of its runs"]
     few = judge([unpaired("c", RATE, "before", "after", [o[:1] for o in old], [n[:1] for n in new])])[0]
     assert few.verdict == "higher"  # one run of each occasion is evidence, too
     alone = judge([unpaired("c", RATE, "before", "after", old, new[:1])])[0]

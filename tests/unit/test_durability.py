@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.findings.comparisons import ComparisonAnswer
+from bakeoff.analysis.compare import ComparisonAnswer
 from bakeoff.model.durability import FACTS, LEVELS, NOTHING, Survival, kind_of_loss, read, words
 from bakeoff.report.answer import answer_of
 from bakeoff.systems import SYSTEMS

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bakeoff.analysis.compare import ComparisonAnswer
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import compare
-from bakeoff.findings.comparisons import ComparisonAnswer
 from bakeoff.report.words.bundles import occasion_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.compare import ComparisonAnswer
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.findings.comparisons import ComparisonAnswer
 from bakeoff.model.isolation import MEANINGS, meaning_words
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bakeoff.findings.comparisons import ComparisonAnswer
+from bakeoff.analysis.compare import ComparisonAnswer
 from bakeoff.report.words.pairs import decide_words, undecided_words
 
 

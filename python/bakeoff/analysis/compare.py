@@ -7,51 +7,68 @@ See docs/method/comparison.md.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field, SkipValidation
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
 from bakeoff.analysis.wording import percent_words, points_words, signed_words, times_words
+from bakeoff.model.boundary import Document
+from bakeoff.model.records.plan import Scalar
 
 ALPHA = 0.05
 Size = Literal["matters", "small", "open"]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What is said about `other` against `base`. Ratios are other / base; 1.0 means equal.
+class FigureDiffers(Document):
+    """One figure of two cells, of `other` and `base`: a hint, no tested claim. name: a metric's, or the column of a
+    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation. ratio: None where
+    one of the two is zero."""
 
-    verdict: of the objective's value (`higher`, `lower`), not of merit: see `better`.
+    name: str
+    label: str
+    base_value: float
+    other_value: float
+    ratio: float | None
+    words: str
+
+
+class ComparisonAnswer(Document):
+    """What is said about `other` against `base` in one setting. Ratios are other / base, 1.0 means equal; of shares one
+    of which is zero the difference, other - base, stands in their place.
+
+    verdict: of the objective's value, not of merit: see `better`; or why there is none: too few, too few operations,
+        invalid runs, not comparable.
+    better: the name of the better one, where a difference is claimed of what has a better side.
     low, high: interval at `level`, the level of the step at which Holm's procedure decided this cell,
         so that interval and verdict never contradict each other: it excludes 1 exactly when a difference is claimed.
-    plain_low, plain_high: as if this were the only cell.
     p_value, p_adjusted: alone, and over all cells.
     detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
         was shown.
-    difference, difference_low, difference_high: of shares one of which is zero, other - base; ratios are None then.
     matters_ratio: the size that matters, where one was named. size: of a claimed difference whether it was shown to
         exceed that (`matters`), to be less (`small`), or neither (`open`).
     more_repetitions: that would decide whether there is a difference of the size that matters; None where it is
         decided, where no such size is known, where more than MORE_MAX would be needed, and where none can be added.
     """
 
-    cell: str
-    objective: Metric
+    setting: dict[str, Scalar] = Field(default_factory=dict)
+    setting_words: str = ""
     base: str
     other: str
-    design: Design
-    repetitions: int
     base_value: float | None
     other_value: float | None
+    #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
+    base_why: str = ""
+    other_why: str = ""
     verdict: Verdict
+    better: str | None
     words: str
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
     level: float | None = None
-    plain_low: float | None = None
-    plain_high: float | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
@@ -61,22 +78,35 @@ class Comparison:
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None
-    notes: tuple[str, ...] = ()
+    repetitions: int
+    notes: list[str] = Field(default_factory=list)
+    #: How many operations failed for good on either side, in a sentence; "" where that is alike, and nobody asks.
+    failures: str = ""
+    #: What else differs, most first.
+    differs: list[FigureDiffers] = Field(default_factory=list)
 
     @property
     def claims_difference(self) -> bool:
         return self.verdict in ("higher", "lower")
 
     @property
-    def better(self) -> str | None:
-        """The name of the better one, where a difference is claimed of what has a better side."""
-        if not self.claims_difference or self.objective.better == "neither":
-            return None
-        return self.other if self.verdict == self.objective.better else self.base
+    def is_undecided(self) -> bool:
+        return self.verdict == "no difference"
+
+
+class Comparison(ComparisonAnswer):
+    """An answer with what it was made of, which is not written. plain_low, plain_high: as if this were the only
+    cell."""
+
+    cell: str = Field(exclude=True)
+    objective: SkipValidation[Metric] = Field(exclude=True)
+    design: Design = Field(exclude=True)
+    plain_low: float | None = Field(default=None, exclude=True)
+    plain_high: float | None = Field(default=None, exclude=True)
 
     def swapped(self) -> "Comparison":
         """The same finding told the other way round, with its own base."""
-        turned = replace(
+        turned = _changed(
             self,
             base=self.other,
             other=self.base,
@@ -92,7 +122,7 @@ class Comparison:
             difference_low=_negative(self.difference_high),
             difference_high=_negative(self.difference_low),
         )
-        return replace(turned, words=_words(turned))
+        return _changed(turned, words=_words(turned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +162,18 @@ def standing(e: Estimate, given: Given) -> Comparison:
         return _without_verdict(e, found)
     alpha = 1 - given.level
     step = _Step(alpha, found.p_value(), None, rejected=True)
-    draft = Comparison(
-        *_facts(e),
+    draft = _comparison(
+        e,
         given.verdict,
-        "",
         level=given.level,
         p_value=step.p_value,
         matters_ratio=given.matters_ratio,
         size=given.size,
-        notes=e.notes,
     )
     sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
     if e.repetitions == given.repetitions and given.verdict in ("equivalent", _sign(sized)):
-        return replace(sized, words=_words(sized))
-    return replace(sized, words=_standing_words(sized), notes=(*sized.notes, _given_words(e, given)))
+        return _changed(sized, words=_words(sized))
+    return _changed(sized, words=_standing_words(sized), notes=[*sized.notes, _given_words(e, given)])
 
 
 def _sign(c: Comparison) -> Verdict:
@@ -274,7 +302,7 @@ def _partitioned(evidence: Mapping[int, Evidence], alpha: float, bound: float) -
 
 
 def _without_verdict(e: Estimate, obstacle: Obstacle) -> Comparison:
-    return Comparison(*_facts(e), obstacle.verdict, obstacle.words, notes=e.notes)
+    return _comparison(e, obstacle.verdict, words=obstacle.words)
 
 
 def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float, matters: float | None) -> Comparison:
@@ -282,26 +310,24 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float, matters: 
     if step.rejected:
         verdict = "higher" if found.log_ratio > 0 else "lower"
     undecided = e.design == "paired" and verdict == "no difference" and found.of == "ratio"
-    draft = Comparison(
-        *_facts(e),
+    draft = _comparison(
+        e,
         verdict,
-        "",
         level=1 - step.alpha,
         p_value=step.p_value,
         p_adjusted=step.p_adjusted,
         matters_ratio=matters,
         size=step.size,
         more_repetitions=more_repetitions(found, step.alpha, matters) if undecided and matters is not None else None,
-        notes=e.notes,
     )
     sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
-    return replace(sized, words=_words(sized))
+    return _changed(sized, words=_words(sized))
 
 
 def _with_ratio(c: Comparison, found: Evidence, step: _Step, alpha: float) -> Comparison:
     low, high = map(_ratio, found.interval(step.alpha))
     plain_low, plain_high = map(_ratio, found.interval(alpha))
-    return replace(
+    return _changed(
         c,
         ratio=_ratio(found.log_ratio),
         low=low,
@@ -314,11 +340,30 @@ def _with_ratio(c: Comparison, found: Evidence, step: _Step, alpha: float) -> Co
 
 def _with_difference(c: Comparison, found: Evidence, step: _Step) -> Comparison:
     low, high = found.interval(step.alpha)
-    return replace(c, difference=found.log_ratio, difference_low=low, difference_high=high)
+    return _changed(c, difference=found.log_ratio, difference_low=low, difference_high=high)
 
 
-def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | None, float | None]:
-    return e.cell, e.objective, e.base, e.other, e.design, e.repetitions, e.base_value, e.other_value
+def _comparison(e: Estimate, verdict: Verdict, *, words: str = "", **found: Any) -> Comparison:
+    better = e.other if verdict == e.objective.better else e.base
+    return Comparison(
+        cell=e.cell,
+        objective=e.objective,
+        design=e.design,
+        base=e.base,
+        other=e.other,
+        base_value=e.base_value,
+        other_value=e.other_value,
+        verdict=verdict,
+        better=better if verdict in _TURNED and e.objective.better != "neither" else None,
+        words=words,
+        repetitions=e.repetitions,
+        notes=list(e.notes),
+        **found,
+    )
+
+
+def _changed(c: Comparison, **changes: Any) -> Comparison:
+    return c.model_copy(update=changes)
 
 
 def _words(c: Comparison) -> str:

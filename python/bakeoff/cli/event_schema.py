@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 
-from ..findings.comparisons import ComparisonAnswer
+from ..analysis.compare import ComparisonAnswer
 from ..model.boundary import Document
 from ..model.records.plan import Scalar
 from ..model.records.run import Percentiles, Standing, Validity

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from pydantic import Field
-
 from ..analysis import compare
+from ..analysis.compare import ComparisonAnswer
 from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, over_settings, paired
 from ..analysis.limit import Limit
 from ..analysis.metric import Metric
@@ -17,79 +16,13 @@ from ..analysis.thresholds import Condition, parse_threshold
 from ..analysis.wording import counted
 from ..bundle.read import Bundle
 from ..model import durability
-from ..model.boundary import Document
 from ..model.records.bundle import AnalysisRecord, FactsRecord
-from ..model.records.plan import CellRecord, PlanRecord, Scalar
+from ..model.records.plan import CellRecord, PlanRecord
 from ..model.records.run import RunRecord
 from . import interim_analyses as analyses
 from .contestants import Contest, Setting, setting_words
 from .run_values import run_values, same_operations, why_no_value
 from .runs import mark_words
-
-
-class FigureDiffers(Document):
-    """One figure of two cells, of `other` and `base`: a hint, no tested claim. name: a metric's, or the column of a
-    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation. ratio: None where
-    one of the two is zero."""
-
-    name: str
-    label: str
-    base_value: float
-    other_value: float
-    ratio: float | None
-    words: str
-
-
-class ComparisonAnswer(Document):
-    """What is said about `other` against `base` in one setting. Ratios are other / base; of shares one of which is zero
-    the difference, other - base, stands in their place."""
-
-    setting: dict[str, Scalar]
-    setting_words: str
-    base: str
-    other: str
-    base_value: float | None
-    other_value: float | None
-    #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
-    base_why: str = ""
-    other_why: str = ""
-    #: Of the value: higher, lower, equivalent, no difference; or why there is none: too few, too few operations,
-    #: invalid runs, not comparable.
-    verdict: str
-    better: str | None
-    words: str
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    level: float | None = None
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    detectable_ratio: float | None = None
-    #: The size that matters, where the plan names one; of a claimed difference whether it is shown to exceed that
-    #: (matters), to be less (small), or neither (open).
-    matters_ratio: float | None = None
-    size: str | None = None
-    #: That would decide whether there is a difference of the size that matters; None where it is decided, where no size
-    #: is named, and where more than a hundred would be needed.
-    more_repetitions: int | None = None
-    difference: float | None = None
-    difference_low: float | None = None
-    difference_high: float | None = None
-    repetitions: int
-    notes: list[str] = Field(default_factory=list)
-    #: How many operations failed for good on either side, in a sentence; "" where that is alike, and nobody asks.
-    failures: str = ""
-    #: What else differs, most first.
-    differs: list[FigureDiffers] = Field(default_factory=list)
-
-    @property
-    def claims_difference(self) -> bool:
-        return self.verdict in ("higher", "lower")
-
-    @property
-    def is_undecided(self) -> bool:
-        return self.verdict == "no difference"
-
 
 Runs = Mapping[str, Sequence[RunRecord]]
 Facts = Mapping[str, FactsRecord]
@@ -377,9 +310,8 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
 
 
 def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:
-    shared = {name: getattr(found, name) for name in ComparisonAnswer.model_fields if hasattr(found, name)}
     own = {"setting": dict(setting), "setting_words": setting_words(setting), "notes": [*found.notes, *notes]}
-    return ComparisonAnswer(**shared | own)
+    return found.model_copy(update=own)
 
 
 def over_all(

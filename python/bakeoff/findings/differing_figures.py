@@ -13,6 +13,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.compare import ComparisonAnswer, FigureDiffers
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.statistics import t_critical
@@ -22,7 +23,6 @@ from ..model.boundary import Document
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
 from .cells import metric_spreads
-from .comparisons import ComparisonAnswer, FigureDiffers
 from .contestants import Contest, setting_words
 from .run_values import counters_per_s, observed
 from .runs import used_runs

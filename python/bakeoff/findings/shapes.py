@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 
-from ..analysis.compare import ALPHA, judge
+from ..analysis.compare import ALPHA, ComparisonAnswer, judge
 from ..analysis.estimate import Estimate
 from ..analysis.metric import Metric
 from ..analysis.shape import POWER, Direction, Shape, Sweep
@@ -14,7 +14,7 @@ from ..bundle.read import Bundle
 from ..model.boundary import Document
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import RunRecord
-from .comparisons import ComparisonAnswer, answered, estimate_in_blocks
+from .comparisons import answered, estimate_in_blocks
 from .contestants import LOAD, SWEPT_MIN, Contest, Setting, factor_words, setting_words
 from .interim_analyses import unless_recorded
 from .run_values import Spread, observed, run_values, spread_of

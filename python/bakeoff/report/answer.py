@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from ..analysis.compare import ComparisonAnswer
 from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
@@ -15,7 +16,7 @@ from ..bundle.read import Bundle
 from ..errors import BakeoffError
 from ..findings.cells import CellAnswer, cell_answers
 from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer, client_answers, node_answers
-from ..findings.comparisons import Compared, ComparisonAnswer, compare_all
+from ..findings.comparisons import Compared, compare_all
 from ..findings.configuration import Difference, configuration_of
 from ..findings.contestants import Contest
 from ..findings.differing_figures import CellsDiffer, Differs

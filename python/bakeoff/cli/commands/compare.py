@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 CHANGES_MAX = 20
 VALUE_WIDTH = 44
 SAME = "the same bundle: nothing to compare"
+#: What --json has of a comparison, in its order.
+_OF_COMPARISON = (
+    *("cell", "objective", "base", "other", "design", "repetitions", "base_value", "other_value", "verdict", "words"),
+    *("ratio", "low", "high", "level", "plain_low", "plain_high", "p_value", "p_adjusted", "detectable_ratio"),
+    *("matters_ratio", "size", "more_repetitions", "difference", "difference_low", "difference_high", "notes"),
+)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -273,7 +279,10 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
             for spread in found.spreads
             for cell, parts in spread.parts.items()
         ],
-        "comparisons": [{**asdict(c), "objective": c.objective.name} for c in found.comparisons],
+        "comparisons": [
+            {name: getattr(c, name) for name in _OF_COMPARISON} | {"objective": c.objective.name}
+            for c in found.comparisons
+        ],
         "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
     }
 

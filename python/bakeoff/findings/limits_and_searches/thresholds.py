@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...analysis.compare import level_words
+from ...analysis.compare import ComparisonAnswer, level_words
 from ...analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
 from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
@@ -16,7 +16,7 @@ from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.run import RunRecord
 from ..cells import CellAnswer, cell_answers
-from ..comparisons import Compared, ComparisonAnswer
+from ..comparisons import Compared
 from ..contestants import Contest, at_words, setting_words, who_words
 from ..run_values import observed, too_few_operations
 from ..runs import hit_together, invalid_runs_words, mark_words, that_count

@@ -8,13 +8,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.metric import Metric
 from ...analysis.percentiles import same_operation
 from ...analysis.registry import metric
 from ...analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words, size_words
 from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Contest, setting_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
 from ...model.boundary import Check, ErrorSample

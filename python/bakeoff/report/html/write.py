@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.metric import Metric
 from ...analysis.thresholds import Outcome
 from ...findings.between_bundles.both_sides import Joined
 from ...findings.between_bundles.comparison import Occasions
 from ...findings.between_bundles.conditions import Change
-from ...findings.comparisons import ComparisonAnswer
 from ..answer import unreadable_in
 from ..words.bundles import answers_of, headline_words
 from ..words.cells import not_valid_words

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.metric import Metric
 from ...analysis.registry import metric
 from ...analysis.wording import grouped, interval_words, milliseconds_words
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Placed, axis_words, who_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
 from ...terminal import aligned, rule

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.compare import ALPHA
+from ...analysis.compare import ALPHA, ComparisonAnswer
 from ...analysis.metric import Metric
 from ...analysis.statistics import alpha_at
 from ...analysis.wording import change_words
 from ...findings.between_bundles.both_sides import Joined
 from ...findings.between_bundles.comparison import AFTER, BEFORE, Occasions
 from ...findings.between_bundles.search_check import SearchCheck
-from ...findings.comparisons import ComparisonAnswer, answered
+from ...findings.comparisons import answered
 from ...findings.contestants import Contest
 from ...findings.limits_and_searches.evidence import VERDICT_WORDS
 from .pairs import NAMED_MAX

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.wording import bytes_words, change_words, percent_words, rate_words
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import time_words
 from ...model.levels import TABLE_FORMAT

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.wording import percent_words, significant
 from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import Contest
 from ...model.isolation import meaning_words
 from ...model.levels import level_of

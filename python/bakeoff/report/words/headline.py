@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...analysis.compare import ALPHA
+from ...analysis.compare import ALPHA, ComparisonAnswer
 from ...analysis.statistics import alpha_at
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import Compared, ComparisonAnswer, value_thresholds
+from ...findings.comparisons import Compared, value_thresholds
 from ...findings.contestants import Contest
 from ...findings.differing_figures import CellsDiffer
 from ...findings.faults import FaultAnswer

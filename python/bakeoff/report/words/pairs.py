@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from ...analysis.compare import level_words, size_words
+from ...analysis.compare import ComparisonAnswer, FigureDiffers, level_words, size_words
 from ...analysis.metric import Metric
 from ...analysis.undecided import detectable_words, estimate_words, more_words, rounded
 from ...analysis.undecided import size_words as one_size_words
 from ...analysis.wording import change_words, counted, percent_words, points_words
 from ...findings.cells import CellAnswer
-from ...findings.comparisons import ComparisonAnswer, FigureDiffers, lean_alike
+from ...findings.comparisons import lean_alike
 from ...findings.contestants import Contest, Setting, at_words
 from ...findings.differing_figures import CellsDiffer, ratio_words
 from ...findings.run_values import time_words

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from ...analysis.compare import size_words
+from ...analysis.compare import ComparisonAnswer, size_words
 from ...analysis.estimate import REPETITIONS_MIN
 from ...analysis.metric import Metric
 from ...analysis.undecided import detectable_words
 from ...analysis.wording import change_words, counted, interval_words, points_words
-from ...findings.comparisons import ComparisonAnswer
 from ...findings.contestants import LOAD, Contest, amount, factor_words, short_words
 from ...findings.shapes import ShapeAnswer, ShapeLevel
 from ...model.records.plan import Scalar
