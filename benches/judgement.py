@@ -106,7 +106,7 @@ def simulate() -> None:
         alarms = share([simulated_occasions(rng, before, after) for _ in range(SIMULATIONS)])
         found = share([simulated_occasions(rng, before, after, PLANTED) for _ in range(SIMULATIONS)], ["lower"])
         print(
-            f"occasions, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
+            f"bundles, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
             f" different in {alarms}; planted 5 % slowdown found in {found}"
         )
 
@@ -325,7 +325,7 @@ def real_occasions(folders: Sequence[Path]) -> None:
     """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
     rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
     if found := parts([rates]):
-        print(f"{len(rates)} occasions of one system: {parts_words([found])}")
+        print(f"{len(rates)} bundles of one system: {parts_words([found])}")
     rng = random.Random(1)
     for each in range(1, len(rates) // 2 + 1):
         drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]

@@ -94,8 +94,9 @@ def test_every_cell_of_the_objective_is_held_against_every_condition() -> None:
 
 def test_what_could_not_be_judged_counts_as_failing() -> None:
     unseen = Comparison(
-        "c", metric("rate"), "old", "new", "unpaired", 3, 1.0, 1.0, "too few", "too few repetitions to compare"
-    )
+        cell="c", objective=metric("rate"), base="old", other="new", design="paired", repetitions=3, base_value=1.0,
+        other_value=1.0, verdict="too few", words="too few repetitions to compare",
+    )  # fmt: skip
     outcome = evaluate(parse("rate < -5%"), [unseen])[0]
     assert (outcome.status, outcome.fails) == ("not judged", True)
     assert "too few repetitions" in outcome.words

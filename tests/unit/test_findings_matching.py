@@ -153,3 +153,10 @@ def test_a_bundle_from_before_work_had_an_identity_is_matched_by_what_was_said()
     assert not found.same_work
     other = made(SQLITE + A.replace("'a'", "'c'") + "[measure]\nthreads = 8\n")
     assert matched(old, other).matches == []
+
+
+def test_replicas_of_a_factor_are_those_that_a_table_of_a_system_asks_for() -> None:
+    """They are the system's, and no option of a workload's."""
+    several = made("[systems.mariadb]\n" + A + "[factors]\nreplicas = [1, 2]\n")
+    alone = made("[systems.mariadb]\nreplicas = 2\n" + A)
+    assert pairs(matched(several, alone)) == [("mariadb / replicas=2", "mariadb")]

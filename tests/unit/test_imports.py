@@ -1,11 +1,14 @@
 """Arrows between files run one way: a file is read without the files that use it."""
 
 import ast
+import importlib.util
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import bakeoff
+
+from tests.systems.forked import IMPORTED
 
 ROOT = Path(bakeoff.__file__).parent
 #: From the ground up: each may import those before it. Modules beside the packages (errors, locks, ...) are in none.
@@ -76,3 +79,7 @@ def test_a_kind_of_system_needs_no_other_kind() -> None:
         if module.startswith(rooms) and parts[0] in kinds:
             used = {m.removeprefix(rooms).split(".")[0] for m in imported(module, path, known) if m.startswith(rooms)}
             assert used & kinds <= {parts[0], "server"}, module
+
+
+def test_what_tests_of_commands_import_before_they_fork_exists() -> None:
+    assert [name for name in IMPORTED if importlib.util.find_spec(name) is None] == []

@@ -73,3 +73,13 @@ def test_a_workload_without_limits_has_no_words_of_them(tmp_path: Path) -> None:
     answer = answer_of(made)
     assert "limits of the workload" not in render_text(answer)
     assert "the workload's own rules" not in write_report(made, tmp_path / "out", answer).html.read_text()
+
+
+def test_the_table_of_missed_limits_has_settings_where_the_page_has_them(bundle: Bundle) -> None:
+    """Where any cell of the plan has one, and not just the cells that missed a limit."""
+    answer = answer_of(bundle)
+    (cell,) = answer.cells
+    elsewhere = cell.model_copy(update={"setting_words": "threads=8", "limits": []})
+    told = render_text(answer.model_copy(update={"cells": [cell, elsewhere]}))
+    (head,) = [line for line in told.splitlines() if "took" in line]
+    assert head.split()[0] == "setting"

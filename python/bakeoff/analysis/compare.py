@@ -63,7 +63,7 @@ class ComparisonAnswer(Document):
     base_why: str = ""
     other_why: str = ""
     verdict: Verdict
-    better: str | None
+    better: str | None = None
     words: str
     ratio: float | None = None
     low: float | None = None

@@ -311,7 +311,7 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
 
 def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:
     own = {"setting": dict(setting), "setting_words": setting_words(setting), "notes": [*found.notes, *notes]}
-    return found.model_copy(update=own)
+    return ComparisonAnswer(**found.model_dump() | own)
 
 
 def over_all(

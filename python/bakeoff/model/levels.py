@@ -44,7 +44,8 @@ SYSTEM_TABLES = ("settings", "session", "start")
 TABLE_FORMAT = "table_format"
 #: Who built the programs of a server that was started.
 PACKAGER = "packager"
-_SYSTEM_OPTIONS = ("version", "source", "path", "tls", TABLE_FORMAT)
+#: Options of a system that need no prefix, because every kind has its own idea of them.
+BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
 _TABLES = ("system", "workload", "plan")
 
 
@@ -62,7 +63,7 @@ def factor_of(plan: PlanRecord, cell: CellRecord, name: str) -> str | None:
 def is_of_work(factor: str) -> bool:
     """Whether a factor, by the name that `factor_of` gives it, is an option of the workload."""
     head = factor.partition(".")[0]
-    return factor not in (*LOAD, *_TABLES) and head not in (*SYSTEM_TABLES, *_SYSTEM_OPTIONS)
+    return factor not in (*LOAD, *_TABLES) and head not in (*SYSTEM_TABLES, *BARE_SYSTEM_OPTIONS)
 
 
 def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, factor: str) -> Scalar | None:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from ..errors import PlanError
 from ..model import boundary
-from ..model.levels import LOAD, SYSTEM_TABLES, TABLE_FORMAT
+from ..model.levels import BARE_SYSTEM_OPTIONS, LOAD, SYSTEM_TABLES
 from ..model.records.plan import Scalar
 from ..suggestions import meant, one_of
 from ..systems.base import System
@@ -27,8 +27,6 @@ from .document.source import Source
 from .document.tables import MeasureTable, keys_of
 from .document.units import UnitError, parse_rate_ops_per_s
 
-#: Options of a system that need no prefix, because every kind has its own idea of them.
-BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
 #: The options that may be factors, of every workload of the plan by its name; "" where it has only one, without a name.
 Works = Mapping[str, Collection[str]]
 

@@ -124,7 +124,7 @@ def _of_places(
 ) -> Iterator[str]:
     """A titled table of what is in one place each. left: so many of `heads` are words; right: else all but this one."""
     yield from ("", title)
-    settings = any(place.setting_words for place, _ in rows)
+    settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, *heads]
     lines = [[*([place.setting_words] if settings else []), place.contestant, *words] for place, words in rows]
     words = set(range(len(head) - len(heads) + left)) if right is None else set(range(len(head))) - {len(head) - right}
