@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -12,6 +13,7 @@ from bakeoff.errors import ServerError
 from bakeoff.systems.cassandra.control import Control as CassandraControl
 from bakeoff.systems.mysql.control import Control as MySqlControl
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
+from bakeoff.systems.redis import RedisControl
 from bakeoff.systems.server import control
 from bakeoff.systems.server.control import Address, Login
 
@@ -52,3 +54,28 @@ def test_a_login_that_drips_is_ended(
     asked = made(Login(Address(host="127.0.0.1", port=dripping), "u", "p"))
     with pytest.raises(ServerError, match=r"did not end within 0 s, though it answers"):
         asked.rows("SELECT 1")
+
+
+#: A refusal of the login in each protocol, from a server that speaks at once.
+REFUSALS: list[tuple[bytes, Callable[[Login], control.Control]]] = [
+    (b"\x0d\x00\x00\x00\xff\x15\x04#28000denied"[:17], KINDS[0][1]),
+    (b"E\x00\x00\x00\x19SFATAL\x00C28000\x00Mno\x00\x00\x00", KINDS[1][1]),
+    (b"\x84\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x01\x00\x00\x02no", KINDS[2][1]),
+    (b"-WRONGPASS no\r\n", lambda login: RedisControl(login, where="systems.x")),
+]
+
+
+@pytest.mark.parametrize(("refusal", "made"), REFUSALS)
+def test_a_refused_login_leaves_no_connection_behind(refusal: bytes, made: Callable[[Login], control.Control]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        asked = made(Login(Address(host="127.0.0.1", port=listening.getsockname()[1]), "u", "p"))
+        with ThreadPoolExecutor() as pool:
+            refused = pool.submit(asked.rows, "SELECT 1")
+            with listening.accept()[0] as line:
+                line.settimeout(30)
+                line.sendall(refusal)
+                error = refused.exception()  # held, and with it whatever its frames hold
+                assert isinstance(error, ServerError), error
+                with suppress(ConnectionResetError):
+                    while line.recv(4096):
+                        pass

@@ -73,7 +73,11 @@ class Connection:
     def __init__(self, connected: socket.socket, user: str, password: str) -> None:
         self._socket = connected
         self._answers: BinaryIO = connected.makefile("rb")
-        self.rows("AUTH", (user, password))
+        try:
+            self.rows("AUTH", (user, password))
+        except BaseException:
+            self._answers.close()  # or the socket stays open
+            raise
 
     def rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         """A row for each element of the answer."""
