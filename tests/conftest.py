@@ -1,11 +1,13 @@
 """For all tests."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,13 @@ atexit.register(shutil.rmtree, os.environ["BAKEOFF_LOCK_DIR"], ignore_errors=Tru
 # What is started in the background of a script ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_leaks() -> Iterator[None]:
+    """What a file's tests leave open fails a test of that file, not one that comes later in the same process."""
+    yield
+    gc.collect()
 
 
 @pytest.hookimpl(trylast=True)
