@@ -60,6 +60,7 @@ def test_a_login_that_drips_is_ended(
 REFUSALS: list[tuple[bytes, Callable[[Login], control.Control]]] = [
     (b"\x0d\x00\x00\x00\xff\x15\x04#28000denied"[:17], KINDS[0][1]),
     (b"E\x00\x00\x00\x19SFATAL\x00C28000\x00Mno\x00\x00\x00", KINDS[1][1]),
+    (b"R\x00\x00\x00\x08\x00\x00\x00\x03", KINDS[1][1]),  # asks for the password itself
     (b"\x84\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x01\x00\x00\x02no", KINDS[2][1]),
     (b"-WRONGPASS no\r\n", lambda login: RedisControl(login, where="systems.x")),
 ]
