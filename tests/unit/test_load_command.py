@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.cli.commands import load
+from bakeoff.cli.commands import load_and_drop
 from bakeoff.provision.instance import OWNER_FILE
 from bakeoff.schedule import instance
 
@@ -31,7 +31,7 @@ def test_its_folder_is_one_that_the_next_bakeoff_clears_if_this_one_is_killed(
     monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path))
     monkeypatch.setattr(instance, "Instance", Loaded)
     options = argparse.Namespace(quiet=True, allow_drop=False)
-    assert load._load_all(cast(Any, SimpleNamespace(fleet=None)), cast(Any, [SimpleNamespace()]), options) == [
+    assert load_and_drop._load_all(cast(Any, SimpleNamespace(fleet=None)), cast(Any, [SimpleNamespace()]), options) == [
         "a record"
     ]
     assert seen

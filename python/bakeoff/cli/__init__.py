@@ -16,10 +16,14 @@ from typing import NoReturn
 
 from .. import __version__, interrupts
 from ..errors import BakeoffError, ExitCode, PlanError
-from .commands import bundles, compare, doctor, drop, export, init, load, quick, report, run, systems, workloads
+from .commands import bundles, compare, doctor, export, init_and_quick, load_and_drop, report, run, systems, workloads
 from .output import flush, forget, open_streams, say, show
 
-COMMANDS = (run, quick, init, load, drop, report, compare, export, bundles, systems, workloads, doctor)
+#: In the order of the help.
+ADDING = (
+    *(run.add, init_and_quick.add_quick, init_and_quick.add_init, load_and_drop.add_load, load_and_drop.add_drop),
+    *(report.add, compare.add, export.add, bundles.add, systems.add, workloads.add, doctor.add),
+)
 
 EPILOG = """\
 example:
@@ -33,7 +37,7 @@ exit codes:
 
 def parser() -> argparse.ArgumentParser:
     """The one definition of all commands; the reference page is made from it."""
-    top = _Parser(
+    top: argparse.ArgumentParser = _Parser(
         prog="bakeoff",
         description="Declare a database comparison in one file, run it with one command, get an answer you can defend.",
         epilog=EPILOG,
@@ -42,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"bakeoff {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for add in ADDING:
+        add(commands)
     return top
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..bundle import RESULTS
 from ..errors import PlanError
@@ -13,6 +13,17 @@ from ..errors import PlanError
 if TYPE_CHECKING:
     from ..analysis.metric import Metric
     from ..bundle.read import Bundle
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], **words: Any
+) -> argparse.ArgumentParser:
+    """words: its help, description and epilog, whose lines stay as they are."""
+    parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **words)
+    parser.set_defaults(run=run)
+    return parser
 
 
 def add_metric(parser: argparse.ArgumentParser, words: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.wording import bytes_words, counted
 from ...bundle import RESULTS
 from ...errors import BakeoffError, BundleError, ExitCode, PlanError
-from ..arguments import add_json
+from ..arguments import Commands, add_command, add_json
 from ..output import confirmed, print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 LEFT_MAX = 20
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "bundles",
+        run_list,
         help="list, show or remove bundles",
         description="Lists the bundles that `bakeoff run` left, the newest first; shows one in short; removes them.",
         epilog="example:\n  bakeoff bundles\n  bakeoff bundles show my-plan-20261121-120000\n"
         "  bakeoff bundles remove --older-than 30d --dry-run",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_folder(p)
-    p.set_defaults(run=run_list)
     verbs = p.add_subparsers(dest="verb", metavar="[list|show|remove]")
     one = verbs.add_parser("list", help="the bundles of a folder, the newest first (the default)")
     _add_folder(one, of_verb=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ExitCode, PlanError, code_of_checks
-from ..arguments import add_json, named
+from ..arguments import Commands, add_command, add_json, named
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -34,15 +34,16 @@ _OF_COMPARISON = (
 )
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "compare",
+        run,
         help="compare bundles",
         description="Compares what was measured after with what was measured before, cell by cell. One bundle a side"
         " tells how these two bundles differ; several a side are occasions, and tell how the systems do.",
         epilog='example:\n  bakeoff compare before after --fail-if "rate < -5%" --fail-if "latency_p99 > 10%"\n'
         "  bakeoff compare monday tuesday wednesday --against thursday friday saturday",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument(
         "bundles", type=Path, nargs="+", metavar="BUNDLE", help="BEFORE and AFTER; with --against: BEFORE ..."
@@ -81,7 +82,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     p.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with both sides in every chart, too")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

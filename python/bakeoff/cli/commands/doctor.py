@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.wording import bytes_words
 from ...errors import EngineError, ExitCode, PlanError
-from ..arguments import add_fleet, add_json
+from ..arguments import Commands, add_command, add_fleet, add_json
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from ...machine import Finding
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "doctor",
+        run,
         help="what this machine can run, and whether it, or load machines, are fit to measure",
         description="Says what this machine can run, what is missing, how to get it, and what would disturb figures;"
         " or, of load machines, which are fit to run clients and why others are not.",
         epilog="example:\n  bakeoff doctor\n  bakeoff doctor --fleet ssh=load1,load2\n"
         "  bakeoff doctor --plan my.toml      the machines of its [fleet], and their way to its servers",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_fleet(p)
     p.add_argument("--plan", type=Path, help="look at this plan's load machines, and how they reach its servers")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

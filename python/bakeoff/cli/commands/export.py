@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ExitCode, PlanError
-from ..arguments import add_json, add_metric, named
+from ..arguments import Commands, add_command, add_json, add_metric, named
 from ..output import print_json, say, show
 
 if TYPE_CHECKING:
@@ -20,9 +20,11 @@ TABLES = ("runs", "cells", "clients", "seconds", "watched")
 FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "export",
+        run,
         help="a bundle's runs, cells, clients or seconds as a table: CSV, Markdown, Parquet",
         description="Makes a table of a bundle. runs: one row a run, with its value of every metric. cells: one row a"
         " cell, with the typical repetition and its interval. clients: one row a client of every run with several."
@@ -31,7 +33,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
         "  bakeoff export my-bundle --every --long -o figures.parquet\n"
         "  bakeoff export my-bundle --table seconds --metric rate_ops_per_s --metric p99_ms -o seconds.csv",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
     p.add_argument("--table", choices=TABLES, default="runs", help="default: runs")
@@ -49,7 +50,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
     p.add_argument("--force", action="store_true", help="write over the file that --out names")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

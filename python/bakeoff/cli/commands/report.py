@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import BakeoffError, ExitCode, PlanError
-from ..arguments import add_json, add_metric, named
+from ..arguments import Commands, add_command, add_json, add_metric, named
 from ..output import flush, print_json, say, show
 
 if TYPE_CHECKING:
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from ...report.answer import Answer
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "report",
+        run,
         help="make report.html and charts from a bundle",
         description="Makes report.html and chart files from a bundle, and prints the answer. Needs no database.",
         epilog="example:\n  bakeoff report bakeoff-results/my-plan-20261121-120000\n"
         "  bakeoff report --format sysbench bakeoff-results/my-plan-20261121-120000",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
     p.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: into the bundle)")
@@ -34,7 +35,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_metric(p, "show this, too, as a column and a chart: cpu_us_per_op, latency_p99.read, ...")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

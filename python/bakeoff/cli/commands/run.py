@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ... import interrupts
 from ...errors import ExitCode, PlanError, code_of_checks
-from ..arguments import add_running, add_set, not_a_plan
+from ..arguments import Commands, add_command, add_running, add_set, not_a_plan
 from ..output import say
 from .dry_run import dry_run
 
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
 _REPETITIONS = re.compile(r"(\+?)([1-9][0-9]{0,5})")
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "run",
+        run,
         help="run a plan and print the answer",
         description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
         "  bakeoff run my.toml --resume --repetitions +5\n  bakeoff run before.toml after.toml --fail-if 'rate < -5%'\n"
         "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument(
         "plans",
@@ -89,7 +90,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help='let runs change rows of tables that bakeoff did not make (data = "existing"); nothing puts them back',
     )
     add_running(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words
 from ...errors import ExitCode, PlanError
-from ..arguments import add_json
+from ..arguments import Commands, add_command, add_json
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ...systems.base import System
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "systems",
+        run_list,
         help="list, install or remove database servers",
         description="Lists the systems that plans may name; installs servers into a cache of your own, without root.",
         epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_json(p)
-    p.set_defaults(run=run_list)
     verbs = p.add_subparsers(dest="verb", metavar="[install|list|remove]")
     one = verbs.add_parser("list", help="what there is and what is installed (the default)")
     add_json(one, of_verb=True)

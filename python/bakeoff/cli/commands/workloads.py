@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExitCode, PlanError
-from ..arguments import add_json
+from ..arguments import Commands, add_command, add_json
 from ..output import print_json, show, table
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "workloads",
+        run,
         help="list workloads and their presets",
         description="Lists the workloads that plans may name, with their presets. With --write FILE it writes the Hat"
         " Shop's list of events.",
         epilog="example:\n  bakeoff workloads\n"
         "  bakeoff workloads hatshop --write events.jsonl --seed 1 --set events=10_000",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("kind", nargs="?", help="one of them alone")
     p.add_argument(
@@ -39,7 +40,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="with --write: an option of the workload, as a plan has it; repeatable",
     )
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,5 @@
-"""`bakeoff load`: make a plan's data on systems that are there, and leave them."""
+"""`bakeoff load`: make a plan's data on systems that are there, and leave them. `bakeoff drop`: remove the tables that
+bakeoff made there."""
 
 from __future__ import annotations
 
@@ -8,22 +9,24 @@ from typing import TYPE_CHECKING
 
 from ...analysis.wording import seconds_words, size_words
 from ...errors import ExitCode, PlanError
-from ..arguments import add_beside, add_fleet, add_json, add_plan
+from ..arguments import Commands, add_beside, add_command, add_fleet, add_json, add_plan
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...model.records.bundle import LoadRecord
     from ...plan.resolved import Cell, ResolvedPlan
+    from ...systems.base import Found
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add_load(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "load",
+        run_load,
         help="make a plan's data on existing systems and leave them there",
         description="Makes, loads and checks the tables of a plan on every system that exists (by `address`, or"
         " SQLite's `file`) and leaves them. Tables that bakeoff made before are made anew; others are left alone.",
         epilog='example:\n  bakeoff load my.toml\n  bakeoff run my.toml      with data = "existing" in [measure]',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_plan(p)
     p.add_argument("--allow-drop", action="store_true", help="drop tables of the plan's names, whoever made them")
@@ -31,10 +34,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_beside(p)
     p.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(p)
-    p.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_load(options: argparse.Namespace) -> int:
     from ...plan.data import refuse_shared_tables
     from ...plan.document.source import Source
     from ...plan.existing_tables import existing_loads
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"note: {name} is started for a run, and loaded then")
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         records = _load_all(plan, cells, options)
-    _tell(records, as_json=options.json)
+    _tell_loads(records, as_json=options.json)
     if any(cell.data != "existing" for cell in cells):
         say('to measure them as they are, write data = "existing" in [measure]')
     return ExitCode.DONE if all(check.ok for one in records for check in one.checks) else ExitCode.CHECK_FAILED
@@ -83,7 +85,7 @@ def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace
     return records
 
 
-def _tell(records: list[LoadRecord], *, as_json: bool) -> None:
+def _tell_loads(records: list[LoadRecord], *, as_json: bool) -> None:
     if as_json:
         print_json({"loads": [record.model_dump() for record in records]})
         return
@@ -104,3 +106,58 @@ def _tell(records: list[LoadRecord], *, as_json: bool) -> None:
 def _checks(record: LoadRecord) -> str:
     broken = [f"{c.name}: expected {c.expected}, found {c.actual}" for c in record.checks if not c.ok]
     return "; ".join(broken) or f"all {len(record.checks)} held"
+
+
+def add_drop(commands: Commands) -> None:
+    p = add_command(
+        commands,
+        "drop",
+        run_drop,
+        help="remove the tables that bakeoff made for a plan on existing systems",
+        description="Drops those tables of a plan on existing systems that bakeoff made, as written down beside them in"
+        " the table bakeoff_tables. Tables of others are never dropped. Without --yes it only says what it would drop.",
+        epilog="example:\n  bakeoff drop my.toml\n  bakeoff drop my.toml --yes",
+    )
+    add_plan(p)
+    p.add_argument("--yes", action="store_true", help="drop them")
+    add_json(p)
+
+
+def run_drop(options: argparse.Namespace) -> int:
+    from ...plan.existing_tables import existing_loads, ledger_of, tables_of
+    from ...plan.read import read_plan
+
+    plan = read_plan(options.plan, said=options.said)
+    found: dict[str, list[Found]] = {}
+    for cell in existing_loads(plan):
+        with ledger_of(plan, cell) as ledger:
+            there = ledger.there(tables_of(plan, cell))
+            if options.yes and any(one.ours for one in there):
+                ledger.claim()
+                ledger.drop([one.name for one in there if one.ours])
+            found.setdefault(cell.record.system, []).extend(there)
+    _tell_tables(found, done=options.yes, as_json=options.json)
+    ours = any(one.ours for tables in found.values() for one in tables)
+    strangers = [(name, one.name) for name, tables in found.items() for one in tables if not one.ours]
+    if strangers and not ours:
+        system, name = strangers[0]
+        hint = "bakeoff drops only what it made; drop it by hand if it is not needed"
+        raise PlanError(f"the table `{name}` on {system} was not made by bakeoff", where=str(options.plan), hint=hint)
+    if ours and not options.yes:
+        raise PlanError("nothing has been dropped", where=str(options.plan), hint="--yes drops what bakeoff made")
+    if not found:
+        say("no system of the plan keeps its data: nothing to drop")
+    return ExitCode.DONE
+
+
+def _tell_tables(found: dict[str, list[Found]], *, done: bool, as_json: bool) -> None:
+    fates = {True: "dropped" if done else "would be dropped", False: "not made by bakeoff: left alone"}
+    rows = [[system, one.name, fates[one.ours]] for system, tables in found.items() for one in tables]
+    if as_json:
+        names = ("system", "table", "ours", "dropped")
+        lines = [[system, one.name, one.ours, one.ours and done] for system, t in found.items() for one in t]
+        print_json({"tables": [dict(zip(names, line, strict=True)) for line in lines]})
+    elif rows:
+        show(table(rows, ["system", "table", ""]))
+    else:
+        say("none of the plan's tables is there")

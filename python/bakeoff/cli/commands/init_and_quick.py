@@ -1,25 +1,51 @@
-"""`bakeoff quick`: a comparison without a plan at hand: makes one out of a few words, prints it and runs it."""
+"""`bakeoff init`: a first plan for the systems that this machine can run, explained line by line. `bakeoff quick`: a
+comparison without a plan at hand: makes one out of a few words, prints it and runs it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from ...errors import PlanError
-from ..arguments import add_running
-from ..output import say
+from ...errors import ExitCode, PlanError
+from ..arguments import Commands, add_command, add_json, add_running
+from ..output import print_json, say
 from .run import carry_out
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser(
+def add_init(commands: Commands) -> None:
+    p = add_command(
+        commands,
+        "init",
+        run_init,
+        help="write a first plan for the systems that are here",
+        description="Writes a plan that runs as it is, with every line explained, for the systems that this machine can"
+        " run. Nothing is overwritten.",
+        epilog="example:\n  bakeoff init my.toml\n  bakeoff run my.toml --dry-run",
+    )
+    p.add_argument("file", type=Path, nargs="?", default=Path("bakeoff.toml"), help="default: bakeoff.toml")
+    add_json(p)
+
+
+def run_init(options: argparse.Namespace) -> int:
+    from ...plan.new_plan import starter
+
+    save(starter(str(options.file)), options.file)
+    if options.json:
+        print_json({"plan": str(options.file)})
+    say(f"{options.file} is written; `bakeoff run {options.file} --dry-run` shows what it amounts to")
+    return ExitCode.DONE
+
+
+def add_quick(commands: Commands) -> None:
+    p = add_command(
+        commands,
         "quick",
+        run_quick,
         help="compare systems without writing a plan",
         description="Makes a plan out of a few words, prints it and runs it. Short runs are a demonstration: windows of"
         " 30 s and 5 repetitions are the least that an answer needs.",
         epilog="example:\n  bakeoff quick mariadb sqlite --workload ycsb-b --threads 8\n"
         "  bakeoff quick mariadb@10.11 mariadb@11.4 --workload tpcc --threads 1 8 64 --window 60s --save my.toml",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("systems", nargs="+", metavar="SYSTEM", help="kind, or kind@version: sqlite, mariadb@10.11")
     p.add_argument(
@@ -40,10 +66,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
     p.add_argument("--save", type=Path, metavar="FILE", help="write the plan to this file, too; it must not be there")
     add_running(p)
-    p.set_defaults(run=run, resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[])
+    p.set_defaults(resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[])
 
 
-def run(options: argparse.Namespace) -> int:
+def run_quick(options: argparse.Namespace) -> int:
     from ...plan.new_plan import Quick, plan_text
     from ...plan.read import resolve
 
