@@ -14,7 +14,7 @@ from bakeoff.model.records.run import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.machine_sharing import shares_cores
 from bakeoff.schedule.phases import spec
-from bakeoff.schedule.run_validity import _before_faults, client_verdict, steadiness
+from bakeoff.schedule.run_record import _before_faults, client_verdict, steadiness
 from bakeoff.systems.base import System
 
 from tests.builders.judged import judged

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from bakeoff.plan.document.tables import MeasureTable
-from bakeoff.schedule import run_validity as judge
+from bakeoff.schedule import run_record
 from bakeoff.schedule.instance import Instance
 from bakeoff.schedule.nodes import away_words
 from bakeoff.systems.base import System
@@ -84,7 +84,7 @@ def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_pat
     made.reset(tmp_path)
     assert system.whole()
     assert made.started_again == "n2 had ended (killed by SIGKILL)"
-    found = judge.started_again("galera", made.started_again)
+    found = run_record.started_again("galera", made.started_again)
     assert (found.severity, found.ok) == ("warning", False)
     assert found.words == (
         "before this run of galera n2 had ended (killed by SIGKILL); started again:"

@@ -6,6 +6,7 @@ evidence, so its interval is over repetitions. See docs/decisions/0041-one-perce
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,19 +17,17 @@ from ..analysis.estimate import Invalid, RunValue, Unstated, cause_words
 from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
 from ..analysis.percentiles import is_overloaded, samples_needed
+from ..analysis.summary import summarise
 from ..analysis.validity.slow_clients import FloatArray
+from ..analysis.wording import milliseconds_words
 from ..bundle.read import Bundle
-from ..model.records.run import RunRecord
+from ..model.boundary import Document
+from ..model.records.run import Percentiles, RunRecord
 from .runs import causes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-import math
 
-from ..analysis.summary import summarise
-from ..analysis.wording import milliseconds_words
-from ..model.boundary import Document
-from ..model.records.run import Percentiles
 
 #: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
 #: different hashes for the same work.

@@ -7,34 +7,31 @@ a row is about have no metadata. Null: not defined, or not known, as is everythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.metric import Metric
+from ..analysis.percentiles import Distribution, decode
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
+from ..analysis.wording import significant
 from ..bundle.read import Bundle, Pick
 from ..findings.cells import metric_spreads
 from ..findings.run_values import observed
 from ..findings.runs import runs_by_cell, used_runs
+from ..model.clients import ClientRecord
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import RunRecord
 from ..suggestions import meant
 
 if TYPE_CHECKING:
     import pyarrow as pa
-from typing import TYPE_CHECKING
 
-from ..analysis.percentiles import Distribution, decode
-from ..model.clients import ClientRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
-import csv
-import io
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from ..analysis.wording import significant
 
 if TYPE_CHECKING:
     import pyarrow as pa

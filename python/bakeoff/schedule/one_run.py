@@ -26,7 +26,7 @@ from ..model.records.run import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
-from . import run_record, run_validity
+from . import run_record
 from .faults import Faults, error_ratio_beside, with_effects
 from .instance import Instance
 from .machine_sharing import Others, cores_of, shares_cores
@@ -103,10 +103,10 @@ def make(
         plan.measure.placement.client,
         open_loop=record.due is not None,
     )
-    record.verdict = run_validity.client_verdict(record, cell)
-    record.validity = run_validity.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
+    record.verdict = run_record.client_verdict(record, cell)
+    record.validity = run_record.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     if instance.started_again:
-        record.validity.append(run_validity.started_again(cell.record.system, instance.started_again))
+        record.validity.append(run_record.started_again(cell.record.system, instance.started_again))
     writer.run_result(record)
     return record
 

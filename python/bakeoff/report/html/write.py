@@ -9,37 +9,31 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.compare import ComparisonAnswer
+from ...analysis.metric import Metric
+from ...analysis.thresholds import Outcome
 from ...bundle.files import write_bytes, write_text
 from ...bundle.read import Bundle
+from ...findings.between_bundles.both_sides import Joined
+from ...findings.between_bundles.comparison import Occasions
+from ...findings.between_bundles.conditions import Change
 from ...terminal import printable
-from ..answer import Answer, answer_of
+from ..answer import Answer, answer_of, unreadable_in
+from ..words.bundles import answers_of, headline_words
+from ..words.cells import not_valid_words
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
     from ..charts.figures import Figures
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from ...analysis.compare import ComparisonAnswer
-from ...analysis.metric import Metric
-from ...analysis.thresholds import Outcome
-from ...findings.between_bundles.both_sides import Joined
-from ...findings.between_bundles.comparison import Occasions
-from ...findings.between_bundles.conditions import Change
-from ..answer import unreadable_in
-from ..words.bundles import answers_of, headline_words
-from ..words.cells import not_valid_words
-
-if TYPE_CHECKING:
-    pass
 
 
 #: Letters of a level that fit into the least width of its column.
