@@ -12,7 +12,7 @@ from bakeoff.model.boundary import Check
 from bakeoff.model.records.run import RunRecord
 from bakeoff.plan.document.tables import MeasureTable
 from bakeoff.schedule.instance import Data, Instance
-from bakeoff.systems.base import Found
+from bakeoff.systems.ledger import Found
 
 #: Of a run with two clients, in words that only its workload understands.
 DID: list[Any] = [{"orders": [1, 2]}, "none"]

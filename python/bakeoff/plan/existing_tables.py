@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..errors import BakeoffError, PlanError
 from ..systems import SYSTEMS
-from ..systems.base import Found, Ledger
+from ..systems.ledger import Found, Ledger
 from .check import NOWHERE
 from .resolved import Cell, ResolvedPlan
 

@@ -22,7 +22,8 @@ from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
 from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
-from ..systems.base import Ledger, System
+from ..systems.base import System
+from ..systems.ledger import Ledger
 from .nodes import away_words, facts_of
 from .phases import Phases
 from .run_order import InsertTurns, Slot

@@ -29,6 +29,7 @@ from bakeoff.model.boundary import Check
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import PrivateServer
+from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import address_of
 from bakeoff.systems.size_on_disk import SizeOnDisk
 
@@ -77,16 +78,6 @@ class Facts:
     portable: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A table that an existing system has."""
-
-    name: str
-    ours: bool
-    whole: bool = False  # of ours: its load came to its end
-    dataset: str = ""  # of ours
-
-
 class Node(ABC):
     """One server of a system: what it is, and what it says of itself. A system of one server, or without any, is a list
     of one; whoever keeps what nodes say keeps it by their names."""
@@ -118,57 +109,6 @@ class Node(ABC):
     def debt(self) -> dict[str, float]:
         """Write-back debt: dirty pages, checkpoint age, history length, pending compaction; units end the names."""
         return {}
-
-
-class Ledger(ABC):
-    """What an existing system remembers of the tables that bakeoff made there, so that no other is ever taken for one.
-    Names are those of the plan's workload, in the plan's schema. All raise ServerError."""
-
-    place: ClassVar[str]  # a plan's option that names what the tables lie in
-
-    def absent_place(self) -> str:
-        """What the plan's tables are to lie in and is not there ("schema `x`"); "" if it is."""
-        return ""
-
-    @abstractmethod
-    def make_place(self) -> None:
-        """Makes that where it is not there."""
-
-    @abstractmethod
-    def claim(self) -> None:
-        """Makes this process the only bakeoff at work there, until `release`; before anything is written."""
-
-    @abstractmethod
-    def release(self) -> None: ...
-
-    @abstractmethod
-    def there(self, tables: Sequence[str]) -> list[Found]:
-        """Of these tables those that exist. Changes nothing, and needs no claim."""
-
-    def strangers(self, tables: Sequence[str]) -> list[str]:
-        """Of these tables those that exist and are not ours."""
-        return [found.name for found in self.there(tables) if not found.ours]
-
-    @abstractmethod
-    def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
-        """Drops those that are ours (all_there: and those that are not), all of them or none, and writes down that all
-        are about to be made and loaded. Raises PlanError where one cannot be dropped."""
-
-    @abstractmethod
-    def loaded(self, tables: Sequence[str]) -> None:
-        """Writes down that they are whole."""
-
-    @abstractmethod
-    def drop(self, tables: Sequence[str]) -> None:
-        """Drops those that are ours, and all memory of them."""
-
-    def sizes(self, tables: Sequence[str]) -> dict[str, int]:
-        """Bytes of each, indexes included, where the system tells."""
-        return {}
-
-    @abstractmethod
-    def drop_words(self, tables: Sequence[str]) -> str:
-        """What a user would type there to drop them."""
 
 
 class System(ABC):

@@ -7,13 +7,12 @@ written is the system's own: nothing here knows a statement of any.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
-from bakeoff.systems.base import Found, Ledger
 
 TABLE = "bakeoff_tables"
 
@@ -27,11 +26,49 @@ class Entry:
     mark: Any
 
 
-class MarkedLedger(Ledger):
-    """Names that hooks take and return are those that the system has stored. All raise ServerError."""
+@dataclass(frozen=True)
+class Found:
+    """A table that an existing system has."""
+
+    name: str
+    ours: bool
+    whole: bool = False  # of ours: its load came to its end
+    dataset: str = ""  # of ours
+
+
+class Ledger(ABC):
+    """So that no table of anybody else is ever taken for one of ours. Names are those of the plan's workload, in the
+    plan's schema; those that hooks take and return are as the system has stored them. All raise ServerError."""
+
+    place: ClassVar[str]  # a plan's option that names what the tables lie in
 
     def __init__(self, where: str) -> None:
         self._where = where
+
+    # -- what a system says -----------------------------------------------------------------------------------------
+
+    def absent_place(self) -> str:
+        """What the plan's tables are to lie in and is not there ("schema `x`"); "" if it is."""
+        return ""
+
+    @abstractmethod
+    def make_place(self) -> None:
+        """Makes that where it is not there."""
+
+    @abstractmethod
+    def claim(self) -> None:
+        """Makes this process the only bakeoff at work there, until `release`; before anything is written."""
+
+    @abstractmethod
+    def release(self) -> None: ...
+
+    def sizes(self, tables: Sequence[str]) -> dict[str, int]:
+        """Bytes of each, indexes included, where the system tells."""
+        return {}
+
+    @abstractmethod
+    def drop_words(self, tables: Sequence[str]) -> str:
+        """What a user would type there to drop them."""
 
     @abstractmethod
     def _marks(self) -> Mapping[str, Any]:
@@ -66,10 +103,13 @@ class MarkedLedger(Ledger):
         """What the system calls a table of that name."""
         return name
 
-    def _wake(self) -> None:
+    def _wake(self) -> None:  # noqa: B027  # nothing, where there is no connection
         """Before anything is asked: replaces a connection that was lost meanwhile."""
 
+    # -- what is the same for all -----------------------------------------------------------------------------------
+
     def there(self, tables: Sequence[str]) -> list[Found]:
+        """Of these tables those that exist. Changes nothing, and needs no claim."""
         self._wake()
         marks = self._marks()
         entries = self._entries(marks.keys())
@@ -84,20 +124,27 @@ class MarkedLedger(Ledger):
             return Found(name, ours=False)
         return Found(name, ours=True, whole=entry.loaded, dataset=entry.dataset)
 
+    def strangers(self, tables: Sequence[str]) -> list[str]:
+        """Of these tables those that exist and are not ours."""
+        return [found.name for found in self.there(tables) if not found.ours]
+
     def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
+        """Drops those that are ours (all_there: and those that are not), all of them or none, and writes down that all
+        are about to be made and loaded. Raises PlanError where one cannot be dropped."""
         self._drop(tables, all_there=all_there)
         self._enter([*map(self._stored, tables)], dataset, bundle)
 
     def loaded(self, tables: Sequence[str]) -> None:
+        """Writes down that they are whole."""
         self._wake()
         self._enter_loaded([*map(self._stored, tables)])
 
     def drop(self, tables: Sequence[str]) -> None:
+        """Drops those that are ours, and all memory of them."""
         self._drop(tables, all_there=False)
         self._remove_entries([*map(self._stored, tables)])
 
     def _drop(self, tables: Sequence[str], *, all_there: bool) -> None:
-        """all_there: not only those that are ours."""
         going = [found.name for found in self.there(tables) if found.ours or all_there]
         if not going:
             return

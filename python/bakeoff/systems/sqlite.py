@@ -31,7 +31,7 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
 from bakeoff.systems.driver import drivers, option_names
 from bakeoff.systems.durability import of_sqlite
-from bakeoff.systems.ledger import TABLE, Entry, MarkedLedger
+from bakeoff.systems.ledger import TABLE, Entry, Ledger
 from bakeoff.systems.options import Options, Settings, read_options
 from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize
 
@@ -51,7 +51,7 @@ _LEDGER_TIMEOUT_S = 60.0
 _COLUMNS = "(name TEXT PRIMARY KEY, dataset TEXT, bundle TEXT, definition TEXT, at INTEGER) WITHOUT ROWID"
 
 
-class SqliteLedger(MarkedLedger):
+class SqliteLedger(Ledger):
     """A table's mark is its definition. Once a table is loaded that ends in a comment with a random number, which a
     table that somebody else makes with the same words lacks. While it is being loaded, its name is enough."""
 

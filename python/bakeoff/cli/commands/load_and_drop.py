@@ -15,7 +15,7 @@ from ..output import print_json, say, show, table
 if TYPE_CHECKING:
     from ...model.records.bundle import LoadRecord
     from ...plan.resolved import Cell, ResolvedPlan
-    from ...systems.base import Found
+    from ...systems.ledger import Found
 
 
 def add_load(commands: Commands) -> None:

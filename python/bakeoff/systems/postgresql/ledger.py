@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.base import Found
+from bakeoff.systems.ledger import Found
 from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase, quoted
 from bakeoff.systems.server.control import Connection, Login
 from bakeoff.systems.server.ledger import SqlLedger

@@ -17,7 +17,8 @@ from functools import cache, cached_property
 from typing import Any
 
 from bakeoff.errors import PlanError
-from bakeoff.systems.base import Configuration, Ledger, System
+from bakeoff.systems.base import Configuration, System
+from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.server.control import Address, Control, Login
 from bakeoff.systems.server.options import NodeOptions, ServerOptions
 from bakeoff.systems.server.system import Access, Server, ServerNode

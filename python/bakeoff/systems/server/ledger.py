@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.ledger import TABLE, Entry, MarkedLedger
+from bakeoff.systems.ledger import TABLE, Entry, Ledger
 from bakeoff.systems.server.control import Connection, Control
 
 #: Dropping a large table takes its time.
@@ -31,7 +31,7 @@ class _Claim:
     ledgers: int = 0
 
 
-class SqlLedger(MarkedLedger):
+class SqlLedger(Ledger):
     """A product says how it is reached and locked, what marks its tables have, and how it writes names."""
 
     columns: ClassVar[str]  # name, dataset, bundle, state ("loading", or "loaded"), mark

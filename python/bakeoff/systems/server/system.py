@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.levels import TABLE_FORMAT
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.base import Capabilities, Configuration, Facts, Ledger, Node, System
+from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
+from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import address_of
 from bakeoff.systems.server.control import Address, Control, Login, Refused
 from bakeoff.systems.server.options import ServerOptions, in_one_spelling, read_server_options, shaping
