@@ -8,7 +8,7 @@ import pytest
 from bakeoff.cli import parser
 from bakeoff.cli.reference import pages, walk
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.driver import workloads_of
+from bakeoff.systems.options import workloads_of
 from bakeoff.workloads import workloads
 
 ROOT = Path(__file__).parents[2]

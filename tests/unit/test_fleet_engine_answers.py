@@ -9,7 +9,7 @@ import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet.engine_program import resolve
 from bakeoff.model.boundary import WorkloadRequest
-from bakeoff.systems.driver import request
+from bakeoff.systems.options import request
 from bakeoff.workloads.hatshop import write_events
 
 

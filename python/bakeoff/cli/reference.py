@@ -15,7 +15,7 @@ from ..analysis.registry import METRICS
 from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..systems import SYSTEMS
-from ..systems.driver import options_of, workloads_of
+from ..systems.options import options_of, workloads_of
 from ..workloads import workloads
 from . import parser
 from .event_schema import EVENTS, EVENTS_FORMAT

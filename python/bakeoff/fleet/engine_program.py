@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -39,6 +39,8 @@ from ..provision.process import exit_words
 from ..terminal import printable, said_if_slow
 
 NAME = "bakeoff-engine"
+_REINSTALL = "reinstall it with `pip install .`"
+One = TypeVar("One", bound=Document)
 
 
 def candidates() -> list[Path]:
@@ -82,15 +84,25 @@ def engine_sha256() -> str:
 def engine_list() -> dict[str, Any]:
     """What the engine can do: `bakeoff-engine list`."""
     try:
-        done = subprocess.run([str(engine_path()), "list"], capture_output=True, text=True, timeout=20, check=True)
-        listing: dict[str, Any] = json.loads(done.stdout)
-        return listing
+        return _told_by(engine_path(), "list")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise EngineError(
-            f"the measuring program does not answer: {error}",
-            where=str(engine_path()),
-            hint="reinstall it with `pip install .`",
-        ) from error
+        what = f"the measuring program does not answer: {error}"
+        raise EngineError(what, where=str(engine_path()), hint=_REINSTALL) from error
+
+
+def _told_by(engine: Path, what: str) -> dict[str, Any]:
+    done = subprocess.run([engine, what], capture_output=True, text=True, timeout=20, check=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def listed(what: str, model: type[One]) -> dict[str, One]:
+    """The "drivers" or "workloads" of that list, by kind. Raises EngineError."""
+    try:
+        return {one["kind"]: model.model_validate(one) for one in engine_list()[what]}
+    except ValidationError as error:
+        why = f"the measuring program is not of this version: {error.errors()[0]['msg']}"
+        raise EngineError(why, where=str(engine_path()), hint=_REINSTALL) from error
 
 
 _TOLD: tuple[type[Document], ...] = (Ready, Interval, IntervalNode, RunResult, NodeResult)
@@ -107,8 +119,7 @@ def refuse_other_build() -> None:
 @cache
 def _differing(engine: Path) -> str:
     try:
-        done = subprocess.run([engine, "schema"], capture_output=True, text=True, timeout=20, check=True)
-        return first_difference(json.loads(done.stdout))
+        return first_difference(_told_by(engine, "schema"))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         return f"the measuring program does not say what it reads and tells: {error}"
 
@@ -137,7 +148,6 @@ _WRITTEN_EVENTS_PER_S = 1e6
 _PATIENCE_RATIO = 20
 #: What takes longer is told beforehand.
 _TOLD_S = 2
-_REINSTALL = "reinstall it with `pip install .`"
 _KILLED = "a machine that runs out of memory kills what takes most of it: the kernel's log (`dmesg`) tells"
 
 #: By the engine and the question's line.

@@ -33,7 +33,7 @@ from ..model.boundary import (
 from ..model.levels import LOAD, PORTABLE
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
-from ..systems.driver import decided, request
+from ..systems.options import decided, request
 from ..systems.table_format import only_plain
 from ..workloads.base import Workload
 from .check import placed

@@ -1,9 +1,11 @@
-"""Reading a plan's [systems.NAME] table: strict models whose complaints name the nearest known key."""
+"""Reading a plan's [systems.NAME] table: strict models whose complaints name the nearest known key, and options of the
+driver, which the engine alone knows and decides."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -11,8 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, Valida
 
 from bakeoff import input_files
 from bakeoff.errors import PlanError
+from bakeoff.fleet.engine_program import listed, resolve
+from bakeoff.model.boundary import Described, DriverRequest, ListedDriver, Refused, ResolvedDriver
 from bakeoff.suggestions import is_close, meant, nearest, sentence
-from bakeoff.systems.driver import decided, option_names, request
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
 PLAN_KEYS = {"kind", "durability", "isolation", "data", "reset", "optional"}
@@ -158,3 +161,39 @@ def _keys(model: type[BaseModel]) -> set[str]:
 def _types_of(annotation: Any) -> list[Any]:
     arguments = getattr(annotation, "__args__", None)
     return [annotation] if arguments is None else [one for argument in arguments for one in _types_of(argument)]
+
+
+@cache
+def drivers() -> dict[str, ListedDriver]:
+    """The drivers of this engine, by kind. Raises EngineError."""
+    return listed("drivers", ListedDriver)
+
+
+def options_of(driver: str) -> list[Described]:
+    """Of a kind that no driver speaks to none."""
+    return drivers()[driver].options if driver in drivers() else []
+
+
+def workloads_of(driver: str) -> list[str]:
+    """That it runs."""
+    return drivers()[driver].workloads if driver in drivers() else []
+
+
+def option_names(driver: str) -> list[str]:
+    """What a plan may say of this driver."""
+    return [option.name for option in options_of(driver)]
+
+
+def request(driver: str, table: Mapping[str, Any], **asked: Any) -> DriverRequest:
+    """table: [systems.NAME], of which the driver's options are taken. asked: `runner`, `isolation`."""
+    known = option_names(driver)
+    return DriverRequest(kind=driver, options={name: table[name] for name in table if name in known}, **asked)
+
+
+def decided(asked: DriverRequest, where: str) -> ResolvedDriver:
+    """where: the table's place; a refusal's is that of the option that it is about. Raises PlanError."""
+    (answer,) = resolve([asked])
+    if isinstance(answer, ResolvedDriver):
+        return answer
+    assert isinstance(answer, Refused)
+    raise PlanError(answer.what, where=where + answer.where.removeprefix("driver"), hint=answer.hint)

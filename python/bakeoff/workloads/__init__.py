@@ -9,10 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from ..errors import EngineError
-from ..fleet.engine_program import engine_list, engine_path
+from ..fleet.engine_program import listed
 from ..model.boundary import Described, Listed
 from . import hatshop, linkbench, sql, sysbench, ycsb
 from .base import Asked
@@ -51,24 +48,15 @@ _OF_PLANS = {
     "linkbench": (linkbench.FILE_OPTIONS, linkbench.read),
     "hatshop": ([], hatshop.read),
 }
-_LISTED = TypeAdapter(list[Listed])
 
 
 @cache
 def workloads() -> dict[str, WorkloadKind]:
     """The workloads of this engine, by kind. Raises EngineError."""
-    try:
-        listed = _LISTED.validate_python(engine_list()["workloads"])
-    except ValidationError as error:
-        raise EngineError(
-            f"the measuring program is not of this version: {error.errors()[0]['msg']}",
-            where=str(engine_path()),
-            hint="reinstall it with `pip install .`",
-        ) from error
     found = {}
-    for one in listed:
-        own, read = _OF_PLANS.get(one.kind, ([], _as_said))
-        found[one.kind] = WorkloadKind(one.kind, one.summary, one.preset, [*own, *one.options], read)
+    for kind, one in listed("workloads", Listed).items():
+        own, read = _OF_PLANS.get(kind, ([], _as_said))
+        found[kind] = WorkloadKind(kind, one.summary, one.preset, [*own, *one.options], read)
     return found
 
 

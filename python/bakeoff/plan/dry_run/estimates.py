@@ -15,7 +15,7 @@ from contextlib import closing
 from typing import Any
 
 from ...systems import SYSTEMS
-from ...systems.size_on_disk import SizeOnDisk
+from ...systems.base import SizeOnDisk
 from ..resolved import Cell, ResolvedPlan
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report

