@@ -26,6 +26,8 @@ from ..model.boundary import (
     Document,
     Interval,
     IntervalNode,
+    Listed,
+    ListedDriver,
     NodeResult,
     PreviewRequest,
     Ready,
@@ -40,7 +42,7 @@ from ..terminal import printable, said_if_slow
 
 NAME = "bakeoff-engine"
 _REINSTALL = "reinstall it with `pip install .`"
-One = TypeVar("One", bound=Document)
+One = TypeVar("One", Listed, ListedDriver)
 
 
 def candidates() -> list[Path]:
@@ -99,7 +101,7 @@ def _told_by(engine: Path, what: str) -> dict[str, Any]:
 def listed(what: str, model: type[One]) -> dict[str, One]:
     """The "drivers" or "workloads" of that list, by kind. Raises EngineError."""
     try:
-        return {one["kind"]: model.model_validate(one) for one in engine_list()[what]}
+        return {one.kind: one for one in map(model.model_validate, engine_list()[what])}
     except ValidationError as error:
         why = f"the measuring program is not of this version: {error.errors()[0]['msg']}"
         raise EngineError(why, where=str(engine_path()), hint=_REINSTALL) from error

@@ -45,12 +45,12 @@ from bakeoff.systems.server.control import Login
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
-from bakeoff.systems.server.system import Access, Family, Server
+from bakeoff.systems.server.system import Access, AddressedFamily, Server
 
 _PERIODIC = {"commitlog_sync": "periodic", "commitlog_sync_period": "10000ms"}
 
 
-class CassandraFamily(Family[CassandraOptions]):
+class CassandraFamily(AddressedFamily[CassandraOptions]):
     driver = "cassandra"
     default_port = 9042
     options = CassandraOptions

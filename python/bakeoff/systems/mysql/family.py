@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from bakeoff.systems.server.control import Control as ServerControl
 from bakeoff.systems.server.control import Login, Refused
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.replication import ReplicaStart
-from bakeoff.systems.server.system import Access, Family
+from bakeoff.systems.server.system import Access, AddressedFamily, refuse_variables
 from bakeoff.systems.table_format import read_format
 
 from ..base import SizeOnDisk, TableSize
@@ -70,7 +71,7 @@ class MariaDbOptions(MySqlOptions):
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-class MySqlFamily(Family[MySqlOptions]):
+class MySqlFamily(AddressedFamily[MySqlOptions]):
     driver = "mysql"
     default_port = 3306
     options: type[MySqlOptions] = MySqlOptions
@@ -136,23 +137,13 @@ class MySqlFamily(Family[MySqlOptions]):
     def ledger(self, login: Login, options: MySqlOptions, where: str) -> MySqlLedger:
         return MySqlLedger(login, options.schema_, where)
 
-    def trial(self, login: Login, options: MySqlOptions, where: str) -> Control:
-        return Control(login, where=where)
-
-    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
-        """As the engine sets it, which refuses a value that the server has changed."""
-        control.rows(f"SET @@SESSION.{quoted(name)} = {_literal(value)}")
-        for _, code, message in control.rows("SHOW WARNINGS"):
-            if code == ER.TRUNCATED_WRONG_VALUE:
-                raise Refused(str(message))
-
     def refuse_session(self, login: Login, options: MySqlOptions, where: str) -> None:
         """With autocommit off nothing that a workload does outside of its own transactions is ever committed, and all
         of it looks fast."""
-        super().refuse_session(login, options, where)
         said = {name.lower(): value for name, value in options.session.items()}
-        with closing(self.trial(login, options, where)) as control:
+        with closing(Control(login, where=where)) as control:
             autocommit = said.get("autocommit") or str(control.value("SELECT @@GLOBAL.autocommit"))
+            refuse_variables(options.session, partial(_set_variable, control), where)
         if autocommit.upper() not in ("1", "ON"):
             raise PlanError(
                 "with autocommit off nothing of a load or a run would be committed",
@@ -165,6 +156,14 @@ class MySqlFamily(Family[MySqlOptions]):
 
     def size_on_disk_bytes(self, control: ServerControl, options: MySqlOptions) -> int | None:
         return schema_size_bytes(control, read_product(control), options.schema_)
+
+
+def _set_variable(control: Control, name: str, value: str) -> None:
+    """As the engine sets it, which refuses a value that the server has changed."""
+    control.rows(f"SET @@SESSION.{quoted(name)} = {_literal(value)}")
+    for _, code, message in control.rows("SHOW WARNINGS"):
+        if code == ER.TRUNCATED_WRONG_VALUE:
+            raise Refused(str(message))
 
 
 def _literal(value: str) -> str:

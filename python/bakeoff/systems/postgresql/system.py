@@ -22,7 +22,9 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -51,7 +53,7 @@ from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import PRIMARY, ReplicaStart, Replicated
-from bakeoff.systems.server.system import Access, Family
+from bakeoff.systems.server.system import Access, AddressedFamily, refuse_variables
 
 from ..base import SizeOnDisk, TableSize
 
@@ -157,7 +159,7 @@ class PostgreSqlOptions(ServerOptions):
         return self.database
 
 
-class PostgreSqlFamily(Family[PostgreSqlOptions]):
+class PostgreSqlFamily(AddressedFamily[PostgreSqlOptions]):
     driver = "postgresql"
     default_port = 5432
     options = PostgreSqlOptions
@@ -203,13 +205,13 @@ class PostgreSqlFamily(Family[PostgreSqlOptions]):
     def ledger(self, login: Login, options: PostgreSqlOptions, where: str) -> PostgreSqlLedger:
         return PostgreSqlLedger(login, options.database, options.session, where)
 
-    def trial(self, login: Login, options: PostgreSqlOptions, where: str) -> Control:
-        """A connection is refused as a whole for one variable."""
+    def refuse_session(self, login: Login, options: PostgreSqlOptions, where: str) -> None:
+        """A connection that has them would be refused as a whole for one of them."""
+        if not options.session:
+            return
         absent = self.ledger(login, options, where).absent_place()
-        return Control(login, MAINTENANCE if absent else options.database, where=where)
-
-    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
-        control.value("SELECT set_config($1, $2, true)", name, value)
+        with closing(Control(login, MAINTENANCE if absent else options.database, where=where)) as control:
+            refuse_variables(options.session, partial(control.value, "SELECT set_config($1, $2, true)"), where)
 
     def level(self, control: ServerControl) -> str:
         return of_postgresql(durability_settings(control)).level

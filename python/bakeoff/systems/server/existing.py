@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.base import Configuration, System
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.server.control import Address, Control, Login
 from bakeoff.systems.server.options import NodeOptions, ServerOptions
-from bakeoff.systems.server.system import Access, Server, ServerNode
+from bakeoff.systems.server.system import Access, AddressedFamily, Server, ServerNode
 
 
 class ExistingServer(Server):
+    family: ClassVar[AddressedFamily[Any]]
     private = False
 
     @classmethod

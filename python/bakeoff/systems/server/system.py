@@ -12,7 +12,6 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -156,7 +155,6 @@ class Family(ABC, Generic[Read]):
     has MariaDB's and MySQL's) derive from `StartedServer` and `ExistingServer` and name it."""
 
     driver: ClassVar[str]  # kind of the engine's driver
-    default_port: ClassVar[int] = 0  # of a kind that may be given by its address
     #: The settings that each level means.
     durability: ClassVar[Mapping[str, Mapping[str, str]]]
     #: Settings that leave the bytes of a loaded data set as they are.
@@ -168,10 +166,6 @@ class Family(ABC, Generic[Read]):
     def read(self, options: dict[str, Any], isolation: str | None, where: str) -> Read:
         """Checks all. Raises PlanError."""
         return read_server_options(self.options, options, where, driver=self.driver, isolation=isolation)
-
-    def address(self, text: str, where: str) -> Address:
-        """Raises PlanError."""
-        return Address.parse(text, where, default_port=self.default_port)
 
     def table_format(self, options: Read, where: str) -> TableFormats | None:
         """The format of tables that a plan asks for; None: it does not. Raises PlanError."""
@@ -188,51 +182,50 @@ class Family(ABC, Generic[Read]):
         """What the engine's driver is told beside what all are."""
         return {}
 
-    # -- of a kind that may also be given by its address -------------------------------------------------------------
-
     def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Where in a server the tables are, by options that are not checked yet."""
         return ()
+
+    def refuse_session(self, login: Login, options: Read, where: str) -> None:  # a kind may have none
+        """What a plan says of the variables of the load's sessions and the server does not take; tried before anything
+        is changed, on a connection of its own. Raises PlanError."""
+
+
+class AddressedFamily(Family[Read]):
+    """Of kinds that may also be given by their address."""
+
+    default_port: ClassVar[int]
+
+    def address(self, text: str, where: str) -> Address:
+        """Raises PlanError."""
+        return Address.parse(text, where, default_port=self.default_port)
 
     def key_file(self, options: Read, base_dir: Path) -> Path | None:
         """PEM: to which the password may be encrypted over plain TCP."""
         return None
 
-    def ledger(self, login: Login, options: Read, where: str) -> Ledger:
-        raise NotImplementedError
+    @abstractmethod
+    def ledger(self, login: Login, options: Read, where: str) -> Ledger: ...
 
+    @abstractmethod
     def level(self, control: Control) -> str:
         """Of durability, that it runs with. Raises ServerError."""
-        raise NotImplementedError
 
-    def size_on_disk_bytes(self, control: Control, options: Read) -> int | None:
-        return None
+    @abstractmethod
+    def size_on_disk_bytes(self, control: Control, options: Read) -> int | None: ...
 
-    # -- of a kind whose sessions have variables ---------------------------------------------------------------------
 
-    def trial(self, login: Login, options: Read, where: str) -> Control:
-        """A connection with no variable set, whether what the plan's tables lie in is there or not."""
-        raise NotImplementedError
-
-    def set_variable(self, control: Control, name: str, value: str) -> None:
-        """Of this session. Raises Refused."""
-        raise NotImplementedError
-
-    def refuse_session(self, login: Login, options: Read, where: str) -> None:
-        """What a plan says of the load's sessions and the server does not take; tried before anything is changed, on a
-        connection of its own. Raises PlanError."""
-        if not options.session:
-            return
-        with closing(self.trial(login, options, where)) as control:
-            for name, value in options.session.items():
-                try:
-                    self.set_variable(control, name, value)
-                except Refused as error:
-                    raise PlanError(
-                        f"the server does not take the session variable {name} = {value!r}: {error.what}",
-                        where=f"{where}.session",
-                        hint=f"correct `{name}`, or leave it out",
-                    ) from error
+def refuse_variables(said: Mapping[str, str], set_one: Callable[[str, str], object], where: str) -> None:
+    """Those that `set_one` (of a session, by name and value) refuses. Raises PlanError."""
+    for name, value in said.items():
+        try:
+            set_one(name, value)
+        except Refused as error:
+            raise PlanError(
+                f"the server does not take the session variable {name} = {value!r}: {error.what}",
+                where=f"{where}.session",
+                hint=f"correct `{name}`, or leave it out",
+            ) from error
 
 
 class Server(System):
