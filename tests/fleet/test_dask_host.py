@@ -17,9 +17,9 @@ from bakeoff.errors import EngineError
 from bakeoff.fleet import clusters
 from bakeoff.fleet.clusters import Cluster
 from bakeoff.fleet.dask import DaskHost
-from bakeoff.fleet.host import Host, MachineLost
+from bakeoff.fleet.engines import Host, MachineLost
+from bakeoff.fleet.hosts import LocalHost
 from bakeoff.fleet.load_machines import RemoteEngines
-from bakeoff.fleet.local import LocalHost
 from bakeoff.model.boundary import Interval
 
 OPERATIONS = 300

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.write import dumps
-from bakeoff.fleet.local import LocalHost
+from bakeoff.fleet.hosts import LocalHost
 from bakeoff.model.boundary import Interval, Phase, RunResult, RunSpec, TimeLimit, Warning
 from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import wait_until

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.write import dumps
-from bakeoff.fleet.local import LocalHost
+from bakeoff.fleet.hosts import LocalHost
 from bakeoff.model.boundary import Interval, NameRoute, Phase, RunResult, RunSpec, TimeLimit
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.server.process import DatabaseServer

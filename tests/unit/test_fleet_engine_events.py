@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.engine_events import EngineLines, EngineTrouble
+from bakeoff.fleet.engines import Engines, EngineTrouble, Place
 from bakeoff.model.boundary import Ready
 
 READY = (
@@ -14,12 +17,24 @@ READY = (
 WARNING = '{"event":"warning","what":"clock_source is hpet","at_s":0.5}'
 
 
-class ByHand(EngineLines):
+class ByHand(Engines):
+    lead_s = 0.0
+
     def __init__(self, clients: int) -> None:
         super().__init__("run 1")
         self.sent: list[str] = []
         for number in range(clients):
             self.add(f"client {number} on load{number}")
+
+    def start(self, document: Path, env: Mapping[str, str], log: Path) -> None: ...
+
+    def places(self) -> list[Place]:
+        return []
+
+    def pids(self) -> list[int]:
+        return []
+
+    def close(self) -> None: ...
 
     def _send(self, line: str) -> None:
         self.sent.append(line)

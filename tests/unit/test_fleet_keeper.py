@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,7 @@ import psutil
 import pytest
 from bakeoff.errors import BakeoffError, EngineError
 from bakeoff.fleet import keeper_connection, remote_keeper
-from bakeoff.fleet.engine_events import EngineLines
-from bakeoff.fleet.host import MachineLost
+from bakeoff.fleet.engines import Engines, MachineLost, Place
 from bakeoff.fleet.keeper_connection import Link, Machine, Switchboard
 from bakeoff.fleet.portable_spec import Carried
 from bakeoff.model.boundary import Event, Warning
@@ -37,12 +36,24 @@ SAYS = 'echo "{\\"event\\":\\"warning\\",\\"what\\":\\"$1\\",\\"at_s\\":0}"'
 STUBBORN = "trap '' TERM; while :; do sleep 0.1; done"
 
 
-class Heard(EngineLines):
+class Heard(Engines):
     """Of one client."""
+
+    lead_s = 0.0
 
     def __init__(self) -> None:
         super().__init__("run 1")
         self.add("client 0 on load1")
+
+    def start(self, document: Path, env: Mapping[str, str], log: Path) -> None: ...
+
+    def places(self) -> list[Place]:
+        return []
+
+    def pids(self) -> list[int]:
+        return []
+
+    def close(self) -> None: ...
 
     def _send(self, line: str) -> None: ...
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.local import LocalEngines
+from bakeoff.fleet.hosts import LocalEngines
 from bakeoff.schedule.nodes import SERVER_SILENCE_S, FrozenNodes
 
 

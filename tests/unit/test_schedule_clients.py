@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.fleet.host import Place
+from bakeoff.fleet.engines import Place
 from bakeoff.model.boundary import (
     ClientCost,
     HistogramDoc,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import BakeoffError, EngineError, ServerError
-from bakeoff.fleet.host import MachineLost
+from bakeoff.fleet.engines import MachineLost
 from bakeoff.model.records.run import RunRecord, Validity, runs_that_count
 from bakeoff.schedule import one_run, run_record
 from bakeoff.schedule.conductor import Conductor, View

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.fleet.engine_events import EngineTrouble
+from bakeoff.fleet.engines import EngineTrouble
 from bakeoff.model.boundary import Trouble
 from bakeoff.schedule import phases as ended
 from bakeoff.schedule.phases import ended_servers_named

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.host import Engines, Host, Place
-from bakeoff.fleet.local import LocalHost
+from bakeoff.fleet.engines import Engines, Host, Place
+from bakeoff.fleet.hosts import LocalHost
 from bakeoff.model.boundary import (
     Check,
     CheckSpec,
@@ -47,17 +47,14 @@ class Scripted:
         return ScriptedEngines(self)
 
 
-class ScriptedEngines:
+class ScriptedEngines(Engines):
     lead_s = 0.0
 
     def __init__(self, host: Scripted) -> None:
+        super().__init__("nothing")
         self.host = host
-        self.warnings: list[tuple[int, Warning]] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *ended_by: object) -> None:
+    def close(self) -> None:
         self.host.asked.append("closed")
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
@@ -71,7 +68,7 @@ class ScriptedEngines:
     def begin(self, unix_ns: int) -> None:
         self.host.asked.append("begin")
 
-    def stop(self) -> None: ...
+    def _send(self, line: str) -> None: ...
 
     def events(
         self,

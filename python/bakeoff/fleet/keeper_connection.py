@@ -18,10 +18,8 @@ from typing import Any, Protocol, TypeVar
 from ..errors import BakeoffError, EngineError
 from . import remote_keeper
 from .clock_offset import Exchange, Offset, bound_over, offset
-from .engine_events import LAST_WORDS_CHARS
 from .engine_program import engine_list, engine_path, engine_sha256
-from .host import MachineLost, Place, StoodStill
-from .local import not_through_a_link
+from .engines import LAST_WORDS_CHARS, MachineLost, Place, StoodStill, not_through_a_link
 from .portable_spec import Carried
 
 #: Exchanges of time stamps in a row, of which the one that took least counts; of so many clients at a time, so that
@@ -38,7 +36,7 @@ Done = TypeVar("Done")
 
 
 class Listening(Protocol):
-    """Who is told what a client says; `lines.EngineLines` is."""
+    """Who is told what a client says; `Engines` are."""
 
     where: str
 

@@ -14,10 +14,8 @@ from ..analysis.wording import seconds_words
 from ..errors import BakeoffError
 from ..model.boundary import Ready
 from . import remote_keeper
-from .engine_events import EngineLines
-from .host import Place
+from .engines import GRACE_S, SILENT_GRACE_S, Engines, Place
 from .keeper_connection import Link, Machine, Switchboard
-from .local import GRACE_S, SILENT_GRACE_S
 from .portable_spec import carried
 
 #: From the end of a keeper's connection to that of what held the keeper.
@@ -29,20 +27,14 @@ _COMPARE_S = 10.0
 _LEAD_S = 0.2
 
 
-class RemoteEngines(EngineLines):
-    """`host.Engines` on load machines: client i on machine i mod M."""
+class RemoteEngines(Engines):
+    """On load machines: client i on machine i mod M."""
 
     def __init__(self, where: str, host: LoadMachines, machines: Sequence[Machine]) -> None:
         super().__init__(where)
         self._host = host
         self._machines = machines
         self._links: list[Link] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *ended_by: object) -> None:
-        self.close()
 
     @property
     def lead_s(self) -> float:
@@ -100,7 +92,7 @@ class RemoteEngines(EngineLines):
 
 
 class LoadMachines(ABC):
-    """`host.Host`, a context. min_clients: machines that must be there for engines to start; None: all that were there
+    """A `Host`, and a context. min_clients: machines that must be there for engines to start; None: all that were there
     at first. A machine whose last client has not ended is not there. tell: what people may want to know."""
 
     #: Follows "start ... again and continue with --resume".

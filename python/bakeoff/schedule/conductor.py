@@ -15,8 +15,8 @@ from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
 from ..findings.limits_and_searches.limits import search_limits
 from ..findings.limits_and_searches.searches import excess
-from ..fleet.host import ClientsLost, Host
-from ..fleet.local import LocalHost
+from ..fleet.engines import ClientsLost, Host
+from ..fleet.hosts import LocalHost
 from ..interrupts import ignored
 from ..model.boundary import Progress
 from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord

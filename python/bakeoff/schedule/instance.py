@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from ..bundle.files import make_folder
 from ..errors import PlanError
-from ..fleet.host import Host
+from ..fleet.engines import Host
 from ..model.boundary import Check, CheckSpec, Progress, RunResult
 from ..model.records.bundle import FactsRecord, LoadRecord
 from ..model.records.run import RunRecord

@@ -10,7 +10,7 @@ from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
-from ..fleet.host import Engines
+from ..fleet.engines import Engines
 from ..model.boundary import (
     Check,
     CheckSpec,

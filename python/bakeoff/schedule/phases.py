@@ -13,8 +13,7 @@ from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..errors import ServerError
-from ..fleet.engine_events import EngineTrouble
-from ..fleet.host import Host
+from ..fleet.engines import EngineTrouble, Host
 from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.server import LOG_KEPT

@@ -17,7 +17,7 @@ from ..analysis.validity.judged_run import JudgedRun
 from ..analysis.validity.slow_clients import FloatArray, behind_in_rate, behind_in_response, signs
 from ..analysis.wording import counted
 from ..errors import BakeoffError
-from ..fleet.host import ClientsLost, Place
+from ..fleet.engines import ClientsLost, Place
 from ..model.boundary import Check, Interval, Open, Ready, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.faults import FaultRecord
