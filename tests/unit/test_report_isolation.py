@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from bakeoff.analysis.compare import ComparisonAnswer
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
+from bakeoff.model.boundary import IsolationName
 from bakeoff.model.isolation import MEANINGS, meaning_words
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
@@ -18,7 +20,6 @@ from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
 from bakeoff.report.words.failures_and_isolation import failure_words
 from bakeoff.report.words.pairs import operation_words
-from bakeoff.systems.base import ISOLATION_LEVELS
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
 POSTGRESQL = Contender("postgresql", kind="postgresql", product="PostgreSQL", version="17.2", rate_max=30_000.0)
@@ -234,7 +235,7 @@ def test_an_operation_that_is_faster_because_others_abort_is_no_advantage(
 
 
 def test_every_level_of_a_plan_has_a_meaning_in_some_product() -> None:
-    assert {level for one in MEANINGS for level in one.levels} == set(ISOLATION_LEVELS)
+    assert {level for one in MEANINGS for level in one.levels} == set(get_args(IsolationName))
     assert all(one.source.startswith("https://") for one in MEANINGS)
 
 

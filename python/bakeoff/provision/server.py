@@ -82,16 +82,6 @@ def failed_start(
     return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
 
 
-@dataclass
-class Timings:
-    """How long the last of each took, seconds."""
-
-    init_s: float = 0.0
-    start_s: float = 0.0
-    stop_s: float = 0.0
-    copy_s: float = 0.0
-
-
 def _secret() -> str:
     return secrets.token_urlsafe(18)
 
@@ -142,7 +132,6 @@ class PrivateServer(ABC):
         self.spec = spec
         self.folder = folder
         self.where = where
-        self.timings = Timings()
         self.port = 0
         self.bench_password = spec.passwords.bench
         self.root_password = spec.passwords.root
@@ -227,12 +216,10 @@ class PrivateServer(ABC):
 
     def stop(self) -> None:
         """A clean shutdown, or SIGKILL if it does not end in time (it may be frozen)."""
-        begin = time.monotonic()
         self.disconnect()
         if self._process is not None:
             self._process.stop(self.stop_timeout_s, self.stop_signal)
             self._process = None
-        self.timings.stop_s = time.monotonic() - begin
 
     def end(self) -> None:
         """A clean shutdown, after which all is written, however long that takes. Raises ServerError."""
@@ -275,19 +262,14 @@ class PrivateServer(ABC):
         """Copies the data of a server that has ended cleanly."""
         if not self.data_are_whole():
             raise ServerError(f"the data directory {self.data} is not whole", where=self.where)
-        self.timings.copy_s = self._copy(self.data, path)
+        copy_tree(self.data, path, where=self.where)
 
     def load_data(self, path: Path) -> None:
         """Throws the data away and puts the copy in their place. Works on a server that has never run."""
         if not self.has_data(path):
             raise ServerError(f"there is no snapshot in {path}", where=self.where, hint="load the data again")
         self.kill()
-        self.timings.copy_s = self._copy(path, self.data)
-
-    def _copy(self, source: Path, target: Path) -> float:
-        begin = time.monotonic()
-        copy_tree(source, target, where=self.where)
-        return time.monotonic() - begin
+        copy_tree(path, self.data, where=self.where)
 
     # -- its programs -----------------------------------------------------------------------------------------------
 
@@ -298,7 +280,6 @@ class PrivateServer(ABC):
         )
 
     def _init(self) -> None:
-        begin = time.monotonic()
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir(mode=0o700)
         give_to_account(self.data)
@@ -311,7 +292,6 @@ class PrivateServer(ABC):
                     f"making the data directory took more than {self.init_timeout_s:.0f} s", where=self.where
                 ) from None
             raise
-        self.timings.init_s = time.monotonic() - begin
 
     def init_failed(self, done: subprocess.CompletedProcess[str]) -> BakeoffError:
         """A helper of init that failed; what it said is kept with the log."""
@@ -321,7 +301,6 @@ class PrivateServer(ABC):
 
     def _start_once(self, options: Sequence[str]) -> None:
         self.port = self._next_port()
-        begin = time.monotonic()
         files = {self.folder.path / name: text for name, text in self.secret_files().items()}
         log_begin = self.log.stat().st_size if self.log.exists() else 0
         if isinstance(self.spec.installation, ImageInstallation):
@@ -338,7 +317,6 @@ class PrivateServer(ABC):
         finally:
             for path in files:
                 path.unlink(missing_ok=True)
-        self.timings.start_s = time.monotonic() - begin
 
     def _next_port(self) -> int:
         """The one it had before, which its neighbours and the load may know, as long as that is free."""

@@ -32,9 +32,6 @@ from bakeoff.provision.server import PrivateServer
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import address_of
 
-#: Portable isolation levels; the engine sets them per session and reads them back.
-ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable")
-
 
 @dataclass(frozen=True)
 class Capabilities:

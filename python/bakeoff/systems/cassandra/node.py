@@ -34,10 +34,6 @@ COMPACTING = ("CompactionExecutor",)
 _LATENCIES = ("coordinator_read_latency", "coordinator_write_latency", "coordinator_scan_latency")
 
 
-def read_version(control: server.Control) -> str:
-    return str(control.value("SELECT release_version FROM system.local"))
-
-
 def read_settings(control: server.Control, further: Collection[str] = ()) -> dict[str, str]:
     """Those that decide comparisons, and `further`, as the node has them; without a value they are left out."""
     wanted = {*DECISIVE, *further}
@@ -62,58 +58,9 @@ def read_tables(control: server.Control, keyspace: str) -> list[str]:
     return sorted(str(name) for (name,) in rows)
 
 
-def read_form(control: server.Control, keyspace: str) -> dict[str, str]:
-    """How the tables of a keyspace are kept, where they all are alike."""
-    rows = control.rows("SELECT compaction, compression FROM system_schema.tables WHERE keyspace_name = ?", keyspace)
-    forms = {
-        (
-            str(compaction.get("class", "")).rpartition(".")[2],
-            str(compression.get("class", "off")).rpartition(".")[2],
-        )
-        for compaction, compression in rows
-    }
-    if len(forms) != 1:
-        return {}
-    ((compaction, compression),) = forms
-    return {"compaction": compaction, "compression": compression}
-
-
-def read_status(control: server.Control, keyspace: str) -> Status:
-    counters: dict[str, float] = {}
-    gauges: dict[str, float] = {}
-    for name, active, pending, blocked, completed in control.rows(
-        "SELECT name, active_tasks, pending_tasks, blocked_tasks_all_time, completed_tasks"
-        " FROM system_views.thread_pools"
-    ):
-        counters |= {f"{name}.completed_tasks": float(completed), f"{name}.blocked_tasks": float(blocked)}
-        gauges |= {f"{name}.active_tasks": float(active), f"{name}.pending_tasks": float(pending)}
-    for name, hits, requests, size in control.rows(
-        "SELECT name, hit_count, request_count, size_bytes FROM system_views.caches"
-    ):
-        counters |= {f"{name}_cache.hits": float(hits), f"{name}_cache.requests": float(requests)}
-        gauges[f"{name}_cache.size_bytes"] = float(size)
-    for table in _LATENCIES:
-        rows = control.rows(
-            f"SELECT count FROM system_views.{table} WHERE keyspace_name = {literal(keyspace)} ALLOW FILTERING"
-        )
-        counters[table.replace("latency", "count")] = float(sum(count for (count,) in rows))
-    gauges["clients"] = float(len(control.rows("SELECT port FROM system_views.clients")))
-    return Status(counters, gauges)
-
-
-def read_debt(control: server.Control) -> dict[str, float]:
-    """What the node still has to merge, and what it keeps for others that were away."""
-    remaining = control.rows("SELECT progress, total, unit FROM system_views.sstable_tasks")
-    return {
-        "compaction_tasks": float(sum(_waiting(control, COMPACTING))),
-        "compaction_bytes": float(sum(max(0, total - done) for done, total, unit in remaining if unit == "bytes")),
-        "hint_files": float(hint_files(control)),
-    }
-
-
 def busy(control: server.Control, pools: Collection[str]) -> bool:
     """Whether any of these pools of threads has work."""
-    return sum(_waiting(control, pools)) > 0
+    return _waiting(control, pools) > 0
 
 
 def hint_files(control: server.Control) -> int:
@@ -132,9 +79,9 @@ def disk_usage_bytes(control: server.Control, keyspace: str) -> int:
     return int(sum(mebibytes for (mebibytes,) in rows)) << 20
 
 
-def _waiting(control: server.Control, pools: Collection[str]) -> list[int]:
+def _waiting(control: server.Control, pools: Collection[str]) -> int:
     rows = control.rows("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools")
-    return [active + pending for name, active, pending in rows if name in pools]
+    return int(sum(active + pending for name, active, pending in rows if name in pools))
 
 
 class CassandraNode(ServerNode):
@@ -161,23 +108,59 @@ class CassandraNode(ServerNode):
         return control
 
     def read_facts(self) -> Facts:
-        replication = read_copies(self.control, self.control.keyspace)
+        control = self.control
+        replication = read_copies(control, control.keyspace)
         return Facts(
             product="Cassandra",
-            version=read_version(self.control),
-            settings=read_settings(self.control, self._further),
+            version=str(control.value("SELECT release_version FROM system.local")),
+            settings=read_settings(control, self._further),
             portable={
                 "isolation": "each row by itself, no transactions",
-                **read_form(self.control, self.control.keyspace),
+                **self._form(),
                 **({"replication": replication[1]} if replication else {}),
             },
         )
 
+    def _form(self) -> dict[str, str]:
+        """How the tables of the keyspace are kept, where they all are alike."""
+        asked = "SELECT compaction, compression FROM system_schema.tables WHERE keyspace_name = ?"
+        forms = {
+            tuple(str(one).rpartition(".")[2] for one in (compaction.get("class", ""), compression.get("class", "off")))
+            for compaction, compression in self.control.rows(asked, self.control.keyspace)
+        }
+        return dict(zip(("compaction", "compression"), forms.pop(), strict=True)) if len(forms) == 1 else {}
+
     def read_status(self) -> Status:
-        return read_status(self.control, self.control.keyspace)
+        control, keyspace = self.control, literal(self.control.keyspace)
+        counters: dict[str, float] = {}
+        gauges: dict[str, float] = {}
+        for name, active, pending, blocked, completed in control.rows(
+            "SELECT name, active_tasks, pending_tasks, blocked_tasks_all_time, completed_tasks"
+            " FROM system_views.thread_pools"
+        ):
+            counters |= {f"{name}.completed_tasks": float(completed), f"{name}.blocked_tasks": float(blocked)}
+            gauges |= {f"{name}.active_tasks": float(active), f"{name}.pending_tasks": float(pending)}
+        for name, hits, requests, size in control.rows(
+            "SELECT name, hit_count, request_count, size_bytes FROM system_views.caches"
+        ):
+            counters |= {f"{name}_cache.hits": float(hits), f"{name}_cache.requests": float(requests)}
+            gauges[f"{name}_cache.size_bytes"] = float(size)
+        for table in _LATENCIES:
+            rows = control.rows(
+                f"SELECT count FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
+            )
+            counters[table.replace("latency", "count")] = float(sum(count for (count,) in rows))
+        gauges["clients"] = float(len(control.rows("SELECT port FROM system_views.clients")))
+        return Status(counters, gauges)
 
     def read_debt(self) -> dict[str, float]:
-        debt = read_debt(self.control)
+        """What the node still has to merge, and what it keeps for others that were away."""
+        remaining = self.control.rows("SELECT progress, total, unit FROM system_views.sstable_tasks")
+        debt = {
+            "compaction_tasks": float(_waiting(self.control, COMPACTING)),
+            "compaction_bytes": float(sum(max(0, total - done) for done, total, unit in remaining if unit == "bytes")),
+            "hint_files": float(hint_files(self.control)),
+        }
         if self._data is not None:
             debt["commitlog_bytes"] = float(allocated_bytes(self._data / "commitlog"))
         return debt

@@ -87,45 +87,6 @@ def read_variables(control: Control) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in control.rows("SHOW GLOBAL VARIABLES")}
 
 
-def read_page_size(control: Control) -> int:
-    """InnoDB's, bytes: a variable of newer servers, a status of all."""
-    return int(control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_page_size'")[0][1])
-
-
-def read_settings(control: Control, product: Product, variables: dict[str, str], *, private: bool) -> dict[str, str]:
-    """Decisive settings, and others that differ from the product's compiled default: of a server of ours all, of an
-    existing one those that are known to shape a load, because anything else may be its owner's secret. A server that
-    does not tell which differ: all that are known to shape a load."""
-    if product.is_mariadb:
-        changed = _changed_in_mariadb(control)
-    elif product.tells_changes:
-        changed = _changed_in_mysql(control)
-    else:
-        changed = set(SHAPING)
-    told = {name for name in changed if not _NOT_SETTINGS.search(name)} if private else changed & SHAPING
-    return {name: variables[name] for name in sorted(told | DECISIVE) if name in variables}
-
-
-def _changed_in_mariadb(control: Control) -> set[str]:
-    rows = control.rows(
-        "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE IS NOT NULL "
-        "AND GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND NOT (GLOBAL_VALUE <=> DEFAULT_VALUE)"
-    )
-    return {str(name).lower() for (name,) in rows}
-
-
-def _changed_in_mysql(control: Control) -> set[str]:
-    rows = control.rows(
-        "SELECT VARIABLE_NAME FROM performance_schema.variables_info WHERE VARIABLE_SOURCE <> 'COMPILED'"
-    )
-    return {str(name).lower() for (name,) in rows}
-
-
-def isolation_of(variables: dict[str, str]) -> str:
-    value = variables.get("transaction_isolation") or variables.get("tx_isolation") or "unknown"
-    return value.lower()
-
-
 @cache
 def kind_of(name: str) -> Literal["gauge", "counter"] | None:
     """None: not watched. Names are few and asked for every second."""
@@ -207,28 +168,48 @@ def _number(value: Any) -> float | None:
         return None
 
 
+#: Names of settings that are not the product's compiled defaults.
+_CHANGED_IN_MARIADB = (
+    "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE IS NOT NULL "
+    "AND GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND NOT (GLOBAL_VALUE <=> DEFAULT_VALUE)"
+)
+_CHANGED_IN_MYSQL = "SELECT VARIABLE_NAME FROM performance_schema.variables_info WHERE VARIABLE_SOURCE <> 'COMPILED'"
+
+
 class MySqlNode(ServerNode):
     @cached_property
-    def _product(self) -> Product:
-        return read_product(self.control)
-
-    @cached_property
     def _page_size_bytes(self) -> int:
-        return read_page_size(self.control)
+        """InnoDB's: a variable of newer servers, a status of all."""
+        return int(self.control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_page_size'")[0][1])
 
     def read_facts(self) -> Facts:
-        product = self._product
+        product = read_product(self.control)
         variables = read_variables(self.control)
+        isolation = variables.get("transaction_isolation") or variables.get("tx_isolation") or "unknown"
+        told = self._told(product)
         return Facts(
             product=product.name,
             version=product.version,
-            settings=read_settings(self.control, product, variables, private=self.access.private),
+            settings={name: variables[name] for name in sorted(told | DECISIVE) if name in variables},
             portable={
                 **of_innodb(variables).facts(),
-                "isolation": isolation_of(variables),
+                "isolation": isolation.lower(),
                 "memory_bytes": variables.get("innodb_buffer_pool_size", "unknown"),
             },
         )
+
+    def _told(self, product: Product) -> set[str]:
+        """Settings that differ from the product's compiled default: of a server of ours all, of an existing one those
+        that are known to shape a load, because anything else may be its owner's secret. Of a server that does not tell
+        which differ: all that are known to shape a load."""
+        if product.tells_changes:
+            rows = self.control.rows(_CHANGED_IN_MARIADB if product.is_mariadb else _CHANGED_IN_MYSQL)
+            changed = {str(name).lower() for (name,) in rows}
+        else:
+            changed = set(SHAPING)
+        if not self.access.private:
+            return changed & SHAPING
+        return {name for name in changed if not _NOT_SETTINGS.search(name)}
 
     def read_status(self) -> Status:
         return read_status(self.control)

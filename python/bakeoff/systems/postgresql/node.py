@@ -7,7 +7,7 @@ where it is there: `wal.wal_bytes` is the column `wal_bytes` of `pg_stat_wal`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -49,78 +49,10 @@ _TABLES_NAMES = """
 _TABLES = tuple(_TABLES_NAMES.split())
 
 
-def read_version(control: Control) -> str:
-    """ "15.18", without what the packager adds."""
-    return str(control.value("SHOW server_version")).partition(" ")[0]
-
-
-def read_settings(control: Control, *, private: bool) -> dict[str, str]:
-    """Decisive settings, and others that differ from what the server was compiled with, as the server writes them."""
-    rows = control.rows(
-        "SELECT name, current_setting(name, true), setting IS DISTINCT FROM boot_val, vartype = 'string'"
-        " FROM pg_catalog.pg_settings ORDER BY name"
-    )
-    return {
-        str(name): str(value)
-        for name, value, changed, is_text in rows
-        if value is not None and _is_told(str(name), bool(changed), bool(is_text), private=private)
-    }
-
-
-def _is_told(name: str, changed: bool, is_text: bool, *, private: bool) -> bool:
-    if name in DECISIVE:
-        return True
-    if not changed or _NOT_SETTINGS.search(name):
-        return name in _TEXT and changed
-    return private or not is_text or name in _TEXT
-
-
 def durability_settings(control: Control) -> dict[str, str]:
     """Those that decide what survives, as `of_postgresql` wants them."""
     names = ("fsync", "full_page_writes", "synchronous_commit", "wal_writer_delay")
     return {name: str(control.value("SELECT current_setting($1)", name)) for name in names}
-
-
-def shared_buffers_bytes(control: Control) -> int:
-    return int(control.value("SELECT pg_size_bytes(current_setting('shared_buffers'))"))
-
-
-def read_collation(control: Control) -> str:
-    """Of the database: what its texts are sorted by."""
-    return str(control.value("SELECT datcollate FROM pg_catalog.pg_database WHERE datname = current_database()"))
-
-
-def views_there(control: Control) -> list[str]:
-    """Those of `_VIEWS` that this major has."""
-    rows = control.rows(
-        "SELECT viewname FROM pg_catalog.pg_views WHERE schemaname = 'pg_catalog' AND viewname = ANY($1)", list(_VIEWS)
-    )
-    return sorted(str(name) for (name,) in rows)
-
-
-def read_status(control: Control, views: Collection[str]) -> Status:
-    """One statement for all. views: as `views_there` says."""
-    ones = "".join(f", '{name}', (SELECT to_jsonb(v) FROM pg_catalog.{name} v)" for name in views)
-    sums = ", ".join(f"'{name}', sum({name})" for name in _TABLES)
-    told: dict[str, Any] = control.value(
-        "SELECT jsonb_build_object("
-        "'pg_stat_database', (SELECT to_jsonb(d) FROM pg_catalog.pg_stat_database d"
-        " WHERE datname = current_database()),"
-        f"'tables', (SELECT jsonb_build_object({sums}) FROM pg_catalog.pg_stat_user_tables),"
-        "'sessions', (SELECT jsonb_build_object('active', count(*) FILTER (WHERE state = 'active'),"
-        " 'idle_in_transaction', count(*) FILTER (WHERE state LIKE 'idle in transaction%'),"
-        " 'waiting_for_locks', count(*) FILTER (WHERE wait_event_type = 'Lock'))"
-        " FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),"
-        f"'wal_position_bytes', {_WAL_POSITION}{ones})"
-    )
-    counters = {"wal_position_bytes": float(told.pop("wal_position_bytes"))}
-    gauges = {f"sessions.{name}": float(value) for name, value in told.pop("sessions").items()}
-    for view, row in told.items():
-        for column, value in row.items():
-            if column not in _NOT_COUNTERS and isinstance(value, int | float):
-                counters[f"{view.removeprefix('pg_stat_')}.{column}"] = float(value)
-    counters[TRANSACTIONS] = counters["database.xact_commit"] + counters["database.xact_rollback"]
-    return Status(counters, gauges)
 
 
 #: Where the write-ahead log ends, bytes since its beginning; of a standby where it has been replayed to.
@@ -129,59 +61,94 @@ _WAL_POSITION = (
 )
 
 
-def read_debt(control: Control) -> dict[str, float]:
-    """What the server still has to write back or clean up. A part that it does not tell is left out.
-
-    dirty_bytes: needs the extension pg_buffercache. checkpoint_age_bytes: log written since the last checkpoint began.
-    dead_rows: an estimate of the server's own.
-    """
-    debt: dict[str, float] = {}
-    buffercache = control.value(
-        "SELECT quote_ident(nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n"
-        " ON n.oid = e.extnamespace WHERE extname = 'pg_buffercache'"
-    )
-    if buffercache is not None:
-        _add(debt, "dirty_bytes", control, f"SELECT {_DIRTY_BYTES.format(schema=buffercache)}")
-    _add(debt, "checkpoint_age_bytes", control, _CHECKPOINT_AGE)
-    _add(debt, "dead_rows", control, "SELECT COALESCE(sum(n_dead_tup), 0) FROM pg_catalog.pg_stat_user_tables")
-    return debt
-
-
-_CHECKPOINT_AGE = f"SELECT {_WAL_POSITION} - (redo_lsn - '0/0'::pg_lsn) FROM pg_control_checkpoint()"
+_CHECKPOINT_AGE = f"{_WAL_POSITION} - (redo_lsn - '0/0'::pg_lsn) FROM pg_control_checkpoint()"
+_DEAD_ROWS = "COALESCE(sum(n_dead_tup), 0) FROM pg_catalog.pg_stat_user_tables"
 _DIRTY_BYTES = "count(*) FILTER (WHERE isdirty) * current_setting('block_size')::bigint FROM {schema}.pg_buffercache"
 
 
-def _add(debt: dict[str, float], name: str, control: Control, sql: str) -> None:
-    try:
-        debt[name] = float(control.value(sql))
-    except ServerError:
-        return  # needs a privilege that an ordinary account has not
-
-
 class PostgreSqlNode(ServerNode):
-    @cached_property
-    def _views(self) -> list[str]:
-        return views_there(self.control)
-
     def read_facts(self) -> Facts:
-        settings = read_settings(self.control, private=self.access.private)
+        settings, value = self._settings(), self.control.value
+        collation = "SELECT datcollate FROM pg_catalog.pg_database WHERE datname = current_database()"
         return Facts(
             product="PostgreSQL",
-            version=read_version(self.control),
+            version=str(value("SHOW server_version")).partition(" ")[0],  # without what the packager adds
             settings=settings,
             portable={
                 **of_postgresql(durability_settings(self.control)).facts(),
                 "isolation": settings["default_transaction_isolation"].replace(" ", "-"),
-                "memory_bytes": str(shared_buffers_bytes(self.control)),
-                "collation": read_collation(self.control),
+                "memory_bytes": str(value("SELECT pg_size_bytes(current_setting('shared_buffers'))")),
+                "collation": str(value(collation)),  # what texts are sorted by
             },
         )
 
+    def _settings(self) -> dict[str, str]:
+        """Decisive ones, and others that differ from what the server was compiled with, as the server writes them."""
+        rows = self.control.rows(
+            "SELECT name, current_setting(name, true), setting IS DISTINCT FROM boot_val, vartype = 'string'"
+            " FROM pg_catalog.pg_settings ORDER BY name"
+        )
+        return {
+            str(name): str(value)
+            for name, value, changed, is_text in rows
+            if value is not None and self._is_told(str(name), bool(changed), bool(is_text))
+        }
+
+    def _is_told(self, name: str, changed: bool, is_text: bool) -> bool:
+        if name in DECISIVE:
+            return True
+        if not changed or _NOT_SETTINGS.search(name):
+            return name in _TEXT and changed
+        return self.access.private or not is_text or name in _TEXT
+
+    @cached_property
+    def _views(self) -> list[str]:
+        """Those of `_VIEWS` that this major has."""
+        rows = self.control.rows(
+            "SELECT viewname FROM pg_catalog.pg_views WHERE schemaname = 'pg_catalog' AND viewname = ANY($1)",
+            list(_VIEWS),
+        )
+        return sorted(str(name) for (name,) in rows)
+
     def read_status(self) -> Status:
-        return read_status(self.control, self._views)
+        """One statement for all."""
+        ones = "".join(f", '{name}', (SELECT to_jsonb(v) FROM pg_catalog.{name} v)" for name in self._views)
+        sums = ", ".join(f"'{name}', sum({name})" for name in _TABLES)
+        told: dict[str, Any] = self.control.value(
+            "SELECT jsonb_build_object("
+            "'pg_stat_database', (SELECT to_jsonb(d) FROM pg_catalog.pg_stat_database d"
+            " WHERE datname = current_database()),"
+            f"'tables', (SELECT jsonb_build_object({sums}) FROM pg_catalog.pg_stat_user_tables),"
+            "'sessions', (SELECT jsonb_build_object('active', count(*) FILTER (WHERE state = 'active'),"
+            " 'idle_in_transaction', count(*) FILTER (WHERE state LIKE 'idle in transaction%'),"
+            " 'waiting_for_locks', count(*) FILTER (WHERE wait_event_type = 'Lock'))"
+            " FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),"
+            f"'wal_position_bytes', {_WAL_POSITION}{ones})"
+        )
+        counters = {"wal_position_bytes": float(told.pop("wal_position_bytes"))}
+        gauges = {f"sessions.{name}": float(value) for name, value in told.pop("sessions").items()}
+        for view, row in told.items():
+            for column, value in row.items():
+                if column not in _NOT_COUNTERS and isinstance(value, int | float):
+                    counters[f"{view.removeprefix('pg_stat_')}.{column}"] = float(value)
+        counters[TRANSACTIONS] = counters["database.xact_commit"] + counters["database.xact_rollback"]
+        return Status(counters, gauges)
 
     def read_debt(self) -> dict[str, float]:
-        return read_debt(self.control)
+        """A part that the server does not tell is left out. checkpoint_age_bytes: log written since the last checkpoint
+        began. dead_rows: an estimate of the server's own."""
+        asked = {"checkpoint_age_bytes": _CHECKPOINT_AGE, "dead_rows": _DEAD_ROWS}
+        buffercache = self.control.value(
+            "SELECT quote_ident(nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n"
+            " ON n.oid = e.extnamespace WHERE extname = 'pg_buffercache'"
+        )
+        if buffercache is not None:
+            asked = {"dirty_bytes": _DIRTY_BYTES.format(schema=buffercache), **asked}
+        debt: dict[str, float] = {}
+        for name, sql in asked.items():
+            with suppress(ServerError):  # needs a privilege that an ordinary account has not
+                debt[name] = float(self.control.value(f"SELECT {sql}"))
+        return debt
 
     def cipher(self, control: Control) -> str:
         return str(control.value("SELECT cipher FROM pg_catalog.pg_stat_ssl WHERE pid = pg_backend_pid()") or "")
