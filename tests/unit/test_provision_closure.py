@@ -10,7 +10,7 @@ from bakeoff.errors import ServerError
 from bakeoff.provision import java
 from bakeoff.provision.installation import Size, Sources
 from bakeoff.provision.java import JavaNeed
-from bakeoff.provision.maven import Jar, MavenClosure, read_list
+from bakeoff.provision.maven import Artifact, MavenClosure, read_list
 
 NEED = JavaNeed("Database", (17, 11))
 #: Puts into the folder, as in a repository, a jar for every artifact of the pom that it is given.
@@ -72,7 +72,7 @@ def test_another_jar_than_was_tried_is_refused(lists: Path) -> None:
 def test_a_jar_for_some_machines_bears_its_classifier(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("ab org.example.net:lib:1.2:linux-x86_64\n")
     (jar,) = read_list(tmp_path / "list")
-    assert jar == Jar("org.example.net", "lib", "1.2", "linux-x86_64", "ab")
+    assert jar == Artifact("org.example.net", "lib", "1.2", "ab", classifier="linux-x86_64")
     assert str(jar.path) == "org/example/net/lib/1.2/lib-1.2-linux-x86_64.jar"
 
 

@@ -21,20 +21,17 @@ from bakeoff.provision.cache import (
     Content,
     Part,
     Progress,
-    cache_program,
-    cached_programs,
     folder_of,
     make_passable,
     sha256_of,
 )
 from bakeoff.provision.installation import (
+    CachedSource,
     Installation,
     NotOffered,
     Offer,
     Size,
-    Source,
     distribution,
-    newest_first,
     os_release,
     version_fits,
     version_key,
@@ -71,7 +68,7 @@ class PackageSet:
     extras: tuple[str, ...] = ()
 
 
-class Debian(Source):
+class Debian(CachedSource):
     """One package set from the machine's own sources, or from a suite of the same mirror with the same keys."""
 
     needs = "apt and dpkg"
@@ -79,17 +76,11 @@ class Debian(Source):
     def __init__(
         self, product: str, packages: PackageSet, suite: str | None = None, *, size: Size | None = None
     ) -> None:
+        super().__init__(product, packages.program)
         self.name = suite or "debian"
-        self._product = product
         self._set = packages
         self._suite = suite
         self._size = size
-
-    def here(self) -> list[Installation]:
-        return [self._installation(one) for one in newest_first(self.cached())]
-
-    def cached(self) -> list[CachedProgram]:
-        return [one for one in cached_programs(self._product, self.name) if (one.root / self._set.program).exists()]
 
     def lacks(self) -> str | None:
         return missing()
@@ -110,25 +101,16 @@ class Debian(Source):
         if version is not None and major and version_key(version)[0] != int(major):
             raise NotOffered(f"Debian {self._suite} has {self._product} {major}, not {version}")
 
-        def present() -> CachedProgram | None:
-            fitting = [one for one in self.cached() if version is None or version_fits(one.version, version)]
-            return next(iter(newest_first(fitting)), None)
+        return self._cached_or(version, lambda scratch, root: self._fetch(version, scratch, root, say), say)
 
-        def fetched(scratch: Path, root: Path) -> Content:
-            return self._fetch(version, scratch, root, say)
-
-        done = cache_program(self._product, self.name, present, fetched, self._set.program)
-        say(f"{self._product} {done.version}: in {done.folder}")
-        return done
-
-    def _installation(self, one: CachedProgram) -> Installation:
+    def _installed(self, one: CachedProgram) -> list[Installation]:
         environment = {name: value.format(root=one.root) for name, value in self._set.environment.items()}
         if self._suite is None:
             environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders(one.root, self._set)))
         where = f"Debian {self._suite}" if self._suite else "this machine's apt sources"
         described = f"{where}: {self._set.packages[0]} {one.package_version}"
         packager = "Debian" if self._suite else distribution()
-        return Installation(one.version, self.name, described, one.root / self._set.program, environment, packager)
+        return [Installation(one.version, self.name, described, one.root / self._program, environment, packager)]
 
     def _fetch(self, version: str | None, scratch: Path, root: Path, say: Progress) -> Content:
         named = f"{self._product} from {self._suite}" if self._suite else self._product

@@ -28,13 +28,13 @@ import platform
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.provision.cache import CachedProgram, Progress, discard
+from bakeoff.provision.cache import CachedProgram, Content, Progress, cache_program, cached_programs, discard
 from bakeoff.provision.process import ServerProcess, run_as_account
 from bakeoff.suggestions import one_of
 
@@ -144,6 +144,35 @@ class Source(ABC):
 
 class NotOffered(ServerError):
     """A source does not have what was asked for; another may."""
+
+
+class CachedSource(Source):
+    """One that keeps what it fetches in the cache. program: the path in there without which it is broken."""
+
+    def __init__(self, product: str, program: str) -> None:
+        self._product = product
+        self._program = program
+
+    @abstractmethod
+    def _installed(self, one: CachedProgram) -> list[Installation]:
+        """What can be used of it."""
+
+    def here(self) -> list[Installation]:
+        return [found for one in self.cached() for found in self._installed(one)]
+
+    def cached(self) -> list[CachedProgram]:
+        found = [one for one in cached_programs(self._product, self.name) if (one.root / self._program).exists()]
+        return sorted(found, key=lambda one: (version_key(one.version), one.date), reverse=True)
+
+    def _cached_or(self, version: str | None, fetch: Callable[[Path, Path], Content], say: Progress) -> CachedProgram:
+        """The newest that fits, else what `fetch` gives, as `cache_program` asks for it."""
+
+        def present() -> CachedProgram | None:
+            return next((one for one in self.cached() if version is None or version_fits(one.version, version)), None)
+
+        done = cache_program(self._product, self.name, present, fetch, self._program)
+        say(f"{self._product} {done.version}: in {done.folder}")
+        return done
 
 
 @dataclass(frozen=True)
@@ -258,10 +287,6 @@ class Sources:
         gone = [one for one in found if version is None or version_fits(one.version, version)]
         discard(gone)
         return gone
-
-
-def newest_first(found: Iterable[CachedProgram]) -> list[CachedProgram]:
-    return sorted(found, key=lambda one: (version_key(one.version), one.date), reverse=True)
 
 
 def version_fits(version: str, wanted: str) -> bool:

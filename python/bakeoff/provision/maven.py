@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -27,18 +27,15 @@ from bakeoff.provision.cache import (
     Part,
     Progress,
     cache_dir,
-    cache_program,
-    cached_programs,
     make_passable,
     sha256_of,
 )
 from bakeoff.provision.installation import (
+    CachedSource,
     Installation,
     NotOffered,
     Offer,
     Size,
-    Source,
-    newest_first,
     version_fits,
     version_key,
 )
@@ -52,19 +49,42 @@ PACKAGER = "Maven"
 
 @dataclass(frozen=True)
 class Artifact:
-    """A jar as Maven names it: group, artifact and version."""
+    """A jar as Maven names it. classifier: of one that is built for some machines only, or ""."""
 
     group: str
     artifact: str
     version: str
-    sha256: str
+    sha256: str = ""
     size: Size | None = None
+    classifier: str = ""
 
     def __str__(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version}"
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier)))
+
+    @property
+    def file(self) -> str:
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
+
+    @property
+    def path(self) -> Path:
+        """In a repository."""
+        return Path(*self.group.split("."), self.artifact, self.version, self.file)
+
+    @property
+    def part(self) -> Part:
+        return Part(f"{self.group}:{self.artifact}", self.version, self.classifier, self.sha256)
+
+    def refuse_other(self, brought: Path) -> None:
+        """Raises ServerError."""
+        found = sha256_of(brought) if brought.is_file() else "none"
+        if found != self.sha256:
+            raise ServerError(
+                f"{self} has SHA-256 {found}, and {self.sha256} was tried",
+                hint="somebody has changed it on the way, or a mirror has another file: ask whoever runs the mirror",
+            )
 
 
-class Maven(Source):
+class Maven(CachedSource):
     """artifacts: by the version of the program in them. unpack(jar, root): puts the program's files into `root`.
     program: its path in there. libraries: the folder of those that it brings with it."""
 
@@ -79,22 +99,15 @@ class Maven(Source):
         program: str,
         libraries: str = "",
     ) -> None:
-        self._product = product
+        super().__init__(product, program)
         self._artifacts = artifacts
         self._unpack = unpack
-        self._program = program
         self._libraries = libraries
 
-    def here(self) -> list[Installation]:
-        return [self._installation(one) for one in newest_first(self.cached())]
-
-    def _installation(self, one: CachedProgram) -> Installation:
+    def _installed(self, one: CachedProgram) -> list[Installation]:
         environment = {"LD_LIBRARY_PATH": str(one.root / self._libraries)} if self._libraries else {}
-        described = f"Maven Central: {_named(one)}"
-        return Installation(one.version, self.name, described, one.root / self._program, environment, PACKAGER)
-
-    def cached(self) -> list[CachedProgram]:
-        return [one for one in cached_programs(self._product, self.name) if (one.root / self._program).exists()]
+        described = f"Maven Central: {', '.join(f'{jar.name}:{jar.version}' for jar in one.packages)}"
+        return [Installation(one.version, self.name, described, one.root / self._program, environment, PACKAGER)]
 
     def lacks(self) -> str | None:
         return "mvn not found (install Maven)" if shutil.which("mvn") is None else None
@@ -111,41 +124,23 @@ class Maven(Source):
             raise NotOffered(f"Maven Central is known to have {self._product} {self.offer()}, not {version}")
         chosen = fitting[-1]
 
-        def fetched(scratch: Path, root: Path) -> Content:
-            return self._fetch(chosen, scratch, root, say)
-
-        def present() -> CachedProgram | None:
-            return next((one for one in self.cached() if one.version == chosen), None)
-
-        done = cache_program(self._product, self.name, present, fetched, self._program)
-        say(f"{self._product} {done.version}: in {done.folder}")
-        return done
+        return self._cached_or(chosen, lambda scratch, root: self._fetch(chosen, scratch, root, say), say)
 
     def _fetch(self, version: str, scratch: Path, root: Path, say: Progress) -> Content:
         artifact = self._artifacts[version]
         say(f"{self._product} {version}: downloading {artifact}")
         jar = download(artifact, scratch)
-        found = sha256_of(jar)
-        if found != artifact.sha256:
-            raise ServerError(
-                f"{artifact} has SHA-256 {found}, and {artifact.sha256} was tried",
-                hint="somebody has changed it on the way, or a mirror has another file: ask whoever runs the mirror",
-            )
+        artifact.refuse_other(jar)
         say(f"{self._product} {version}: unpacking")
         self._unpack(jar, root)
-        part = Part(f"{artifact.group}:{artifact.artifact}", artifact.version, "", found)
-        return Content(version, version, (part,))
-
-
-def _named(one: CachedProgram) -> str:
-    return ", ".join(f"{part.name}:{part.version}" for part in one.packages)
+        return Content(version, version, (artifact.part,))
 
 
 def download(artifact: Artifact, scratch: Path) -> Path:
     """The jar in `scratch`. Of the artifact nothing stays in the cache. Raises ServerError."""
     asked = [_COPY, f"-Dartifact={artifact}:jar", f"-DoutputDirectory={scratch}", "-Dmdep.useBaseVersion=true"]
     run_maven(asked, str(artifact), scratch, [Path(*artifact.group.split("."), artifact.artifact)])
-    return scratch / f"{artifact.artifact}-{artifact.version}.jar"
+    return scratch / artifact.file
 
 
 def run_maven(asked: Sequence[str], what: str, scratch: Path, forgotten: Iterable[Path]) -> None:
@@ -183,29 +178,6 @@ _COPY_ALL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-depende
 _JARS = "lib"
 
 
-@dataclass(frozen=True)
-class Jar:
-    """As Maven names it. classifier: of one that is built for some machines only, or ""."""
-
-    group: str
-    artifact: str
-    version: str
-    classifier: str = ""
-    sha256: str = ""
-
-    def __str__(self) -> str:
-        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier)))
-
-    @property
-    def file(self) -> str:
-        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
-
-    @property
-    def path(self) -> Path:
-        """In a repository."""
-        return Path(*self.group.split("."), self.artifact, self.version, self.file)
-
-
 class MavenClosure(Maven):
     """lists: a folder of lists of jars, each named by the version of the program. Of a list the first is the program's
     own. sizes_mib: of all jars of a list together."""
@@ -213,10 +185,8 @@ class MavenClosure(Maven):
     def __init__(self, product: str, lists: Path, java: JavaNeed, sizes_mib: Mapping[str, int]) -> None:
         self._lists = {path.stem: path for path in lists.glob("*.txt")}
         sizes = {version: Size(mib, mib) for version, mib in sizes_mib.items()}
-        heads = {version: read_list(path)[0] for version, path in self._lists.items()}
         artifacts = {
-            version: Artifact(jar.group, jar.artifact, jar.version, jar.sha256, sizes.get(version))
-            for version, jar in heads.items()
+            version: replace(read_list(path)[0], size=sizes.get(version)) for version, path in self._lists.items()
         }
         super().__init__(product, artifacts, lambda _, __: None, _JARS)
         self._java = java
@@ -225,48 +195,35 @@ class MavenClosure(Maven):
     def lacks(self) -> str | None:
         return super().lacks() or self._java.lacks()
 
-    def here(self) -> list[Installation]:
-        return [
-            found
-            for one in newest_first(self.cached())
-            for found in self._java.installation(one.version, self.name, _described(one), one.root / _JARS, PACKAGER)
-        ]
+    def _installed(self, one: CachedProgram) -> list[Installation]:
+        head, *others = one.packages
+        described = f"Maven Central: {head.name}:{head.version} and {len(others)} more jars"
+        return [*self._java.installation(one.version, self.name, described, one.root / _JARS, PACKAGER)]
 
     def _fetch(self, version: str, scratch: Path, root: Path, say: Progress) -> Content:
         jars = read_list(self._lists[version])
         say(f"{self._product} {version}: downloading {jars[0]} and {len(jars) - 1} more jars")
         (root / _JARS).mkdir()
         fetch(jars, root / _JARS, scratch)
-        parts = (Part(f"{jar.group}:{jar.artifact}", jar.version, jar.classifier, jar.sha256) for jar in jars)
-        return Content(version, version, tuple(parts))
+        return Content(version, version, tuple(jar.part for jar in jars))
 
 
-def _described(one: CachedProgram) -> str:
-    head, *others = one.packages
-    return f"Maven Central: {head.name}:{head.version} and {len(others)} more jars"
-
-
-def read_list(path: Path) -> list[Jar]:
+def read_list(path: Path) -> list[Artifact]:
     """Lines of `SHA-256 group:artifact:version[:classifier]`, the program's own first."""
     lines = (line.split() for line in path.read_text().splitlines())
     return [_read_jar(name, sha256) for sha256, name in lines]
 
 
-def fetch(jars: Sequence[Jar], folder: Path, scratch: Path) -> None:
+def fetch(jars: Sequence[Artifact], folder: Path, scratch: Path) -> None:
     """Puts these jars into `folder`, and no others. Maven's own plugins stay in the cache. Raises ServerError."""
     _copy(jars, scratch, alone=True)
     for jar in jars:
         brought = scratch / "jars" / jar.path
-        found = sha256_of(brought) if brought.is_file() else "none"
-        if found != jar.sha256:
-            raise ServerError(
-                f"{jar} has SHA-256 {found}, and {jar.sha256} was tried",
-                hint="somebody has changed it on the way, or a mirror has another file: ask whoever runs the mirror",
-            )
+        jar.refuse_other(brought)
         shutil.move(brought, folder / jar.file)
 
 
-def _copy(jars: Sequence[Jar], scratch: Path, *, alone: bool) -> None:
+def _copy(jars: Sequence[Artifact], scratch: Path, *, alone: bool) -> None:
     """Into the folder `jars`, as in a repository. alone: without what they need."""
     (scratch / "pom.xml").write_text(_pom(jars, alone=alone))
     asked = [_COPY_ALL, "-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true"]
@@ -274,7 +231,7 @@ def _copy(jars: Sequence[Jar], scratch: Path, *, alone: bool) -> None:
     run_maven(asked, str(jars[0]), scratch, [jar.path.parent for jar in jars])
 
 
-def _pom(jars: Iterable[Jar], *, alone: bool) -> str:
+def _pom(jars: Iterable[Artifact], *, alone: bool) -> str:
     nothing = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
         f"<dependency><groupId>{escape(jar.group)}</groupId><artifactId>{escape(jar.artifact)}</artifactId>"
@@ -290,19 +247,19 @@ def _pom(jars: Iterable[Jar], *, alone: bool) -> str:
     )
 
 
-def _read_jar(name: str, sha256: str = "") -> Jar:
+def _read_jar(name: str, sha256: str = "") -> Artifact:
     group, artifact, version, *classifier = name.split(":")
-    return Jar(group, artifact, version, "".join(classifier), sha256)
+    return Artifact(group, artifact, version, sha256, classifier="".join(classifier))
 
 
-def _at(path: Path, sha256: str) -> Jar:
+def _at(path: Path, sha256: str) -> Artifact:
     """By where it lies in a repository."""
     *group, artifact, version, file = path.parts
     classifier = file.removesuffix(".jar").removeprefix(f"{artifact}-{version}").removeprefix("-")
-    return Jar(".".join(group), artifact, version, classifier, sha256)
+    return Artifact(".".join(group), artifact, version, sha256, classifier=classifier)
 
 
-def closure(name: str) -> list[Jar]:
+def closure(name: str) -> list[Artifact]:
     """That jar first, and all it needs, with checksums."""
     with tempfile.TemporaryDirectory() as scratch:
         _copy([_read_jar(name)], Path(scratch), alone=False)
