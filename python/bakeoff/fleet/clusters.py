@@ -68,7 +68,6 @@ def _security(address: str, tls: Tls | None) -> Security:
 
 @contextmanager
 def local(workers: int) -> Iterator[Cluster]:
-    """So many worker processes on this machine."""
     from dask import config
     from distributed import LocalCluster, Security
 
@@ -230,7 +229,6 @@ def by_kubernetes(fleet: FleetSpec, way: Kubernetes) -> Iterator[Cluster]:
 
 
 def cluster_spec(way: Kubernetes) -> dict[str, Any]:
-    """The resource that the operator is given."""
     from dask_kubernetes.operator import make_cluster_spec
 
     spec: dict[str, Any] = make_cluster_spec(

@@ -85,7 +85,6 @@ class DaskHost(LoadMachines):
         return not all(task.done() for task in self._tasks.get(address, []))
 
     def machines(self) -> list[Machine]:
-        """Workers that the scheduler knows."""
         workers = self._workers()
         for address in set(self._tasks) - set(workers):
             _cancel(self._tasks.pop(address))  # or they would wait for such a worker for ever

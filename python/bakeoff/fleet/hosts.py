@@ -36,7 +36,6 @@ def hosted(fleet: FleetSpec | None, tell: Tell) -> Iterator[Host]:
 
 @contextmanager
 def fleet_host(fleet: FleetSpec, tell: Tell) -> Iterator[LoadMachines]:
-    """Its load machines."""
     needed: dict[str, Any] = {"min_clients": fleet.min_clients, "wait_s": fleet.wait_s, "tell": tell}
     if isinstance(fleet.way, Ssh):
         from .ssh import SshHost
@@ -62,8 +61,6 @@ class _Client:
 
 
 class LocalEngines(Engines):
-    """As processes of ours."""
-
     lead_s = LEAD_S
 
     def __init__(self, where: str) -> None:
@@ -132,8 +129,6 @@ class LocalEngines(Engines):
 
 
 class LocalHost:
-    """This machine."""
-
     name = "this machine"
 
     def engines(self, where: str) -> LocalEngines:

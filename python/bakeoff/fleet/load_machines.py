@@ -13,6 +13,7 @@ from typing import Self
 from ..analysis.wording import seconds_words
 from ..errors import BakeoffError
 from ..model.boundary import Ready
+from ..provision.process import wait_until
 from . import remote_keeper
 from .engines import GRACE_S, SILENT_GRACE_S, Engines, Place
 from .keeper_connection import Link, Machine, Switchboard
@@ -143,9 +144,7 @@ class LoadMachines(ABC):
 
     def await_ended(self, addresses: Collection[str]) -> None:
         """Until the machines of these addresses hold no client, or for a while."""
-        deadline = time.monotonic() + KEEPER_END_S
-        while time.monotonic() < deadline and any(map(self.holds_client, addresses)):
-            time.sleep(0.01)
+        wait_until(lambda: not any(map(self.holds_client, addresses)), KEEPER_END_S, 0.01)
 
     def free(self) -> list[Machine]:
         """Those that can be reached and hold no client, by name."""

@@ -137,7 +137,6 @@ def here() -> str:
 
 
 def machine(*, of_dask: bool = False) -> dict[str, Any]:
-    """What is said of a load machine."""
     libc = " ".join(platform.libc_ver())
     return {
         "host": socket.gethostname(),

@@ -39,8 +39,6 @@ class Existing:
 
 @dataclass(frozen=True)
 class Ssh:
-    """Machines that SSH reaches, as its own configuration names them."""
-
     hosts: tuple[str, ...]
     remote_python: str
 
@@ -81,8 +79,6 @@ class Slurm:
 
 @dataclass(frozen=True)
 class Local:
-    """Worker processes on this machine."""
-
     workers: int
 
     @property

@@ -96,8 +96,6 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """One file that was fetched."""
-
     name: str
     version: str
     architecture: str
@@ -115,8 +113,6 @@ class Content:
 
 @dataclass(frozen=True)
 class CachedProgram:
-    """One unpacked program."""
-
     name: str
     source: str
     version: str

@@ -84,7 +84,6 @@ def allocated_bytes(path: Path) -> int:
 
 
 def _files(path: Path) -> Iterator[os.stat_result]:
-    """Of a file, or of all files in a folder."""
     for file in [path] if path.is_file() else path.rglob("*"):
         try:
             found = file.lstat()  # never what a link in a server's own folder points at

@@ -8,9 +8,10 @@ for each connection.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from bakeoff.provision.process import wait_until
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -123,15 +124,13 @@ def family(pids: list[int], table: dict[int, Process]) -> list[int]:
 
 def wait_for_writeback(timeout_s: float, quiet_bytes: int = WRITEBACK_QUIET_BYTES) -> bool:
     """Asks the kernel to write back all dirty pages and waits until next to none are left. False: not in time."""
-    deadline = time.monotonic() + timeout_s
     os.sync()
-    while True:
+
+    def quiet() -> bool:
         memory = meminfo_bytes()
-        if memory.get("Dirty", 0) + memory.get("Writeback", 0) <= quiet_bytes:
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
+        return memory.get("Dirty", 0) + memory.get("Writeback", 0) <= quiet_bytes
+
+    return wait_until(quiet, timeout_s, 0.05)
 
 
 def swapped_out_bytes(pids: list[int], table: dict[int, Process]) -> int:

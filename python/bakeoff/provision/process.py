@@ -17,7 +17,7 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -137,6 +137,16 @@ def groups_of(*words: str) -> set[int]:
     return found - {os.getpgrp()}
 
 
+def wait_until(reached: Callable[[], bool], timeout_s: float, every_s: float = 0.02) -> bool:
+    """Whether it was, in time."""
+    deadline = time.monotonic() + timeout_s
+    while not reached():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(every_s)
+    return True
+
+
 #: Its thread is begun with the first server and ends with the interpreter.
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="server starter")
 
@@ -249,9 +259,7 @@ def end_process(pid: int, ticks: int, timeout_s: float = 5.0) -> bool:
     if start_ticks(pid) != ticks:
         return False
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + timeout_s
-    while start_ticks(pid) == ticks and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: start_ticks(pid) != ticks, timeout_s, 0.01)
     return True
 
 

@@ -102,8 +102,6 @@ class Passwords:
 
 @dataclass(frozen=True)
 class ServerSpec:
-    """What a private server is asked to be."""
-
     installation: Installation
     settings: Mapping[str, str]
     schema: str
@@ -162,7 +160,6 @@ class PrivateServer(ABC):
         """Whether it does what it is there for: one real request. Never raises; asked every few milliseconds."""
 
     def explain(self, log: str, how_it_ended: str) -> BakeoffError:
-        """A failed start as one sentence."""
         return failed_start(log, how_it_ended, where=self.where, port=self.port)
 
     def secret_files(self) -> dict[str, str]:

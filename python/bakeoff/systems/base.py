@@ -126,8 +126,6 @@ class TableSize:
 
 @dataclass(frozen=True)
 class SizeOnDisk:
-    """Of one kind of system."""
-
     #: Of workloads that were not measured.
     usual: TableSize = TableSize(ratio=1.6)
     #: By the workload's kind.

@@ -28,8 +28,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Found:
-    """A table that an existing system has."""
-
     name: str
     ours: bool
     whole: bool = False  # of ours: its load came to its end
@@ -100,7 +98,6 @@ class Ledger(ABC):
         """All or none, where the system can. Raises PlanError where something else needs one."""
 
     def _stored(self, name: str) -> str:
-        """What the system calls a table of that name."""
         return name
 
     def _wake(self) -> None:  # noqa: B027  # nothing, where there is no connection
@@ -117,7 +114,6 @@ class Ledger(ABC):
         return [self._judged(name, marks[stored], entries.get(stored)) for name, stored in there]
 
     def _judged(self, name: str, mark: Any, entry: Entry | None) -> Found:
-        """Whether what has that mark is the table of which the entry says that."""
         if mark is None or entry is None:
             return Found(name, ours=False)
         if not (mark == entry.mark if entry.loaded else self._is_younger(mark, entry.mark)):

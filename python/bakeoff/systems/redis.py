@@ -25,7 +25,7 @@ from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 from bakeoff.systems.server.started import StartedServer
-from bakeoff.systems.server.system import TRANSACTIONS, Access, Family, ServerNode, Status
+from bakeoff.systems.server.system import TRANSACTIONS, Family, ServerNode, Status
 
 _ROOT = "root"
 
@@ -221,6 +221,7 @@ class RedisProcess(DatabaseServer):
 class RedisFamily(Family[RedisOptions]):
     driver = ""
     options = RedisOptions
+    node = RedisNode
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"appendonly": "yes", "appendfsync": "always"},
         "relaxed": {"appendonly": "yes", "appendfsync": "no"},
@@ -231,9 +232,6 @@ class RedisFamily(Family[RedisOptions]):
 
     def control(self, login: Login, options: RedisOptions, where: str, timeout_s: float) -> Control:
         return RedisControl(login, where=where, timeout_s=timeout_s)
-
-    def node(self, name: str, role: str, address: str, access: Access) -> RedisNode:
-        return RedisNode(name, role, address, access)
 
 
 class Redis(StartedServer):

@@ -291,8 +291,6 @@ class Sqlite(System):
 
 
 class SqliteFile(Node):
-    """What a file says of itself."""
-
     def __init__(self, file: Path, pragmas: dict[str, str], where: str) -> None:
         super().__init__("file", "embedded", "")
         self._file = file

@@ -32,7 +32,6 @@ class WorkloadKind:
 
     @property
     def presets(self) -> dict[str, str]:
-        """By name, each with a few words."""
         return dict(next(option.names for option in self.options if option.name == self.preset))
 
 

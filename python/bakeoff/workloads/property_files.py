@@ -43,7 +43,6 @@ class PropertyFile:
 
 
 def file_option(name: str, what: str) -> Described:
-    """The option that names such a file."""
     meaning = f"{what} of the original, relative to the plan's folder."
     return Described(name=name, default=None, values="a text", meaning=meaning)
 
@@ -73,8 +72,6 @@ def as_boolean(text: str) -> bool:
 
 
 class Properties(dict[str, Property]):
-    """Of a file, by name."""
-
     @classmethod
     def read(cls, path: Path, option: str) -> Properties:
         """Raises PlanError naming the file. option: that named it."""

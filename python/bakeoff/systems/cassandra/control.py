@@ -43,8 +43,6 @@ class NotCql(Exception):
 
 
 class Wire:
-    """Frames over a socket, one question at a time."""
-
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
 
@@ -122,8 +120,6 @@ Decode = Callable[[bytes], Any]
 
 
 class _Reader:
-    """A body, read from its beginning on."""
-
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._at = 0

@@ -122,14 +122,12 @@ class CassandraLedger(SqlLedger):
             self._rows(self._drop_statement([name]))
 
     def _marks(self) -> dict[str, int | None]:
-        """Tables and materialized views."""
         of_keyspace = "FROM system_schema.{} WHERE keyspace_name = ?"
         tables = self._rows(f"SELECT table_name, id {of_keyspace.format('tables')}", self._keyspace)
         views = self._rows(f"SELECT view_name {of_keyspace.format('views')}", self._keyspace)
         return {**{str(name): number.int for name, number in tables}, **{str(name): None for (name,) in views}}
 
     def _mark_before(self) -> int:
-        """The cluster's time."""
         now: uuid.UUID = self._rows("SELECT now() FROM system.local")[0][0]
         return now.int
 

@@ -59,7 +59,6 @@ def read_tables(control: server.Control, keyspace: str) -> list[str]:
 
 
 def busy(control: server.Control, pools: Collection[str]) -> bool:
-    """Whether any of these pools of threads has work."""
     return _waiting(control, pools) > 0
 
 

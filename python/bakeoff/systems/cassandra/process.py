@@ -1,7 +1,7 @@
 """One private node: its files, its process. Knows nothing of plans beyond the settings it is given.
 
 It listens on an address of loopback's own, for clients and for its neighbours, and offers no JMX. Who may log in stands
-in tables that the nodes share: see cluster.py, which makes the accounts once the nodes are up.
+in tables that the nodes share: system.py makes the accounts once the nodes are up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.java import JavaInstallation
-from bakeoff.provision.process import free_port_on
+from bakeoff.provision.process import free_port_on, wait_until
 from bakeoff.provision.server import PortTaken, ServerSpec, failed_start
 from bakeoff.systems.cassandra.control import LOCAL_ONE, Control, listens, quoted
 from bakeoff.systems.cassandra.node import COMPACTING, FLUSHING, busy, read_tables
@@ -218,12 +218,7 @@ class CassandraProcess(DatabaseServer):
 
     def drain_debt(self, timeout_s: float) -> bool:
         """All merging is done that what was flushed leads to."""
-        deadline = time.monotonic() + timeout_s
-        while busy(self.control, COMPACTING):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_POLL_S)
-        return True
+        return wait_until(lambda: not busy(self.control, COMPACTING), timeout_s, _POLL_S)
 
     def flush(self) -> None:
         """Writes what is in memory of the plan's tables to disk, on every node. No statement asks for that; but a table

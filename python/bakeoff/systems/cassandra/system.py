@@ -15,19 +15,20 @@ keyspace = "bakeoff"
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from bakeoff.errors import PlanError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.durability import Survival
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.server import Passwords, ServerSpec
+from bakeoff.provision.process import wait_until
+from bakeoff.provision.server import LOG_KEPT, Passwords, ServerSpec
 from bakeoff.systems.base import Configuration, System
-from bakeoff.systems.cassandra.cluster import make, wait_until_one
-from bakeoff.systems.cassandra.control import Control
-from bakeoff.systems.cassandra.ledger import CassandraLedger
+from bakeoff.systems.cassandra.control import ALL, Control, literal
+from bakeoff.systems.cassandra.ledger import CassandraLedger, create_keyspace
 from bakeoff.systems.cassandra.node import CassandraNode, disk_usage_bytes, hint_files, read_copies, read_settings
 from bakeoff.systems.cassandra.options import (
     RUN_TIME,
@@ -38,12 +39,12 @@ from bakeoff.systems.cassandra.options import (
     acknowledging,
     refuse_unknown,
 )
-from bakeoff.systems.cassandra.process import OURS, CassandraProcess, Member, members
+from bakeoff.systems.cassandra.process import OURS, SUPERUSER, CassandraProcess, Member, members
 from bakeoff.systems.durability import of_cassandra
 from bakeoff.systems.server.control import Control as ServerControl
 from bakeoff.systems.server.control import Login
 from bakeoff.systems.server.existing import ExistingServer
-from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 from bakeoff.systems.server.started import StartedServer
 from bakeoff.systems.server.system import Access, AddressedFamily, Server
 
@@ -54,6 +55,7 @@ class CassandraFamily(AddressedFamily[CassandraOptions]):
     driver = "cassandra"
     default_port = 9042
     options = CassandraOptions
+    node = CassandraNode
     #: What `periodic` keeps depends on how many copies acknowledge a write: see `_survival` of the cluster.
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"commitlog_sync": "batch"},
@@ -72,9 +74,6 @@ class CassandraFamily(AddressedFamily[CassandraOptions]):
     def control(self, login: Login, options: CassandraOptions, where: str, timeout_s: float) -> Control:
         return Control(login, options.keyspace, where=where, timeout_s=timeout_s)
 
-    def node(self, name: str, role: str, address: str, access: Access) -> CassandraNode:
-        return CassandraNode(name, role, address, access)
-
     def ledger(self, login: Login, options: CassandraOptions, where: str) -> CassandraLedger:
         return CassandraLedger(login, options.keyspace, options.copies, where)
 
@@ -90,14 +89,12 @@ FAMILY = CassandraFamily()
 
 #: Who may log in is in the data, which other clusters of this process may begin with.
 _PASSWORDS = Passwords()
-_POLL_S = 0.2
+_POLL_S = 0.1
 #: Of what nodes that have started still have to do.
 _TIMEOUT_S = 120.0
 
 
 class _Cluster(Server):
-    """What is said of a cluster, private or existing."""
-
     _options: CassandraOptions
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
@@ -118,7 +115,6 @@ class _Cluster(Server):
         return of_cassandra(read_settings(control), acknowledging=self._options.acknowledging(copies))
 
     def _asked(self) -> dict[str, str]:
-        """Portable facts of what the load asks for."""
         driver = self._options.driver
         reads = driver["read_consistency"] or driver["consistency"]
         writes = driver["consistency"]
@@ -210,19 +206,18 @@ class Cassandra(_Cluster, StartedServer):
         super()._start_those_that_do_not_run(cold=cold)
         nodes = self._processes()
         if any(node.is_new for node in nodes):
-            make(nodes[0], self._options.copies or 1, _TIMEOUT_S)
-        wait_until_one(nodes, _TIMEOUT_S)
+            _make_accounts(nodes[0], self._options.copies or 1, _TIMEOUT_S)
+        _wait_until_one(nodes, _TIMEOUT_S)
         for node in nodes:
             node.is_new = False
 
     def caught_up(self, timeout_s: float) -> bool:
         """No node keeps writes for another that was away."""
-        deadline = time.monotonic() + timeout_s
-        while any(hint_files(node.control) for node in self._processes() if node.alive()):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_POLL_S)
-        return True
+
+        def none_kept() -> bool:
+            return not any(hint_files(node.control) for node in self._processes() if node.alive())
+
+        return wait_until(none_kept, timeout_s, _POLL_S)
 
     def drain_debt(self, timeout_s: float) -> bool:
         self._flush()
@@ -235,11 +230,9 @@ class Cassandra(_Cluster, StartedServer):
     def _flush(self) -> None:
         """What is in memory is on disk, on all nodes that live."""
         living = [node for node in self._processes() if node.alive()]
-        deadline = time.monotonic() + _TIMEOUT_S
         for node in living[:1]:
             node.flush()
-        while not all(node.has_flushed() for node in living) and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
+        wait_until(lambda: all(node.has_flushed() for node in living), _TIMEOUT_S, _POLL_S)
 
     def _processes(self) -> list[CassandraProcess]:
         return [server for server in self.servers().values() if isinstance(server, CassandraProcess)]
@@ -253,3 +246,66 @@ class Cassandra(_Cluster, StartedServer):
     def make_node(self, name: str, address: str, access: Access) -> CassandraNode:
         data = self.servers()[name].data
         return CassandraNode(name, self.roles()[name], address, access, further=self._settings, data=data)
+
+
+# -- who may log in to a private cluster, and when its nodes are one ---------------------------------------------------
+# Cassandra makes an account with a password that everybody knows, and listens. Ours takes its place as soon as anybody
+# can log in, and if somebody was quicker that shows: an account is there that we did not make.
+
+#: Name and password of the account that Cassandra makes.
+_DEFAULT = "cassandra"
+
+
+def _make_accounts(server: CassandraProcess, copies: int, timeout_s: float) -> None:
+    """The accounts and the keyspace of the plan, by a node of a cluster that has neither. copies: of each row. Raises
+    ServerError."""
+    _until_done(partial(_try_to_make, server, copies), server, "no one could log in", timeout_s)
+    with closing(server.make_control()) as control:
+        strangers = {str(name) for (name,) in control.rows("SELECT role FROM system_auth.roles")}
+    if strangers := strangers - {SUPERUSER, BENCH_USER}:
+        raise ServerError(
+            f"somebody else has made the account {min(strangers)!r} on it while it started",
+            where=server.where,
+            hint="another user of this machine looks for such servers: find out who, and do not measure beside them",
+        )
+
+
+def _wait_until_one(servers: Sequence[CassandraProcess], timeout_s: float) -> None:
+    """Until each node reaches all others. Raises ServerError."""
+    for server in servers:
+        _until_done(partial(_reach_all, server), server, "not every node was there for the others", timeout_s)
+
+
+def _try_to_make(server: CassandraProcess, copies: int) -> None:
+    with closing(server.make_control()) as control:
+        if not control.answers():
+            with closing(server.control_as(_DEFAULT, _DEFAULT)) as first:
+                first.rows(_role(SUPERUSER, server.root_password, superuser=True))
+        control.rows(_role(BENCH_USER, server.bench_password, superuser=False))
+        control.rows(f"DROP ROLE IF EXISTS {_DEFAULT}")
+        control.rows(create_keyspace(server.spec.schema, copies))
+
+
+def _role(name: str, password: str, *, superuser: bool) -> str:
+    rights = f"LOGIN = true AND SUPERUSER = {str(superuser).lower()}"
+    return f"CREATE ROLE IF NOT EXISTS {name} WITH PASSWORD = {literal(password)} AND {rights}"
+
+
+def _reach_all(server: CassandraProcess) -> None:
+    """Every node has a copy of the accounts."""
+    with closing(server.control_as(SUPERUSER, server.root_password, ALL)) as control:
+        control.rows("SELECT role FROM system_auth.roles WHERE role = ?", SUPERUSER)
+
+
+def _until_done(action: Callable[[], None], server: CassandraProcess, otherwise: str, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            action()
+            return
+        except ServerError as error:
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{otherwise} within {timeout_s:.0f} s: {error.what}", where=server.where, hint=LOG_KEPT
+                ) from error
+        time.sleep(_POLL_S)

@@ -23,7 +23,7 @@ from bakeoff.systems.server.control import Control as ServerControl
 from bakeoff.systems.server.control import Login, Refused
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.replication import ReplicaStart
-from bakeoff.systems.server.system import Access, AddressedFamily, refuse_variables
+from bakeoff.systems.server.system import AddressedFamily, refuse_variables
 from bakeoff.systems.table_format import read_format
 
 from ..base import SizeOnDisk, TableSize
@@ -75,6 +75,7 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
     driver = "mysql"
     default_port = 3306
     options: type[MySqlOptions] = MySqlOptions
+    node: ClassVar[type[MySqlNode]] = MySqlNode
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
         "relaxed": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
@@ -130,9 +131,6 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
 
     def control(self, login: Login, options: MySqlOptions, where: str, timeout_s: float) -> Control:
         return Control(login, where=where, timeout_s=timeout_s)
-
-    def node(self, name: str, role: str, address: str, access: Access) -> MySqlNode:
-        return MySqlNode(name, role, address, access)
 
     def ledger(self, login: Login, options: MySqlOptions, where: str) -> MySqlLedger:
         return MySqlLedger(login, options.schema_, where)

@@ -26,8 +26,6 @@ _NOT_PLAIN = re.compile(
 
 
 class MySqlFormats(TableFormats):
-    """MySQL's own; MariaDB's derives from it."""
-
     product: ClassVar[str] = "MySQL"
     #: With which pages can be compressed.
     algorithms: ClassVar[Collection[str]] = ("zlib", "lz4")

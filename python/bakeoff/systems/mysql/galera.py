@@ -15,7 +15,7 @@ nodes = [
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from pydantic import Field
@@ -23,6 +23,7 @@ from pydantic import Field
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.boundary import Check
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.process import wait_until
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql.family import MARIADB_STORAGE, MySqlFamily, MySqlOptions
 from bakeoff.systems.mysql.galera_process import (
@@ -39,9 +40,7 @@ from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import StartOptions, normal
 from bakeoff.systems.server.replication import Comparison
 from bakeoff.systems.server.started import StartedServer
-from bakeoff.systems.server.system import Access
 
-_POLL_S = 0.02
 #: A node that was cut off joins again by itself, once it has seen that.
 _RETURN_TIMEOUT_S = 60.0
 
@@ -76,6 +75,7 @@ class GaleraOptions(MySqlOptions):
 
 class GaleraFamily(MySqlFamily):
     options = GaleraOptions
+    node = GaleraNode
     run_time = RUN_TIME | {
         PROVIDER_OPTIONS, "wsrep_certification_rules", "wsrep_max_ws_rows", "wsrep_max_ws_size",
         "wsrep_retry_autocommit", "wsrep_slave_threads", "wsrep_sync_wait", "wsrep_trx_fragment_size",
@@ -88,9 +88,6 @@ class GaleraFamily(MySqlFamily):
         for name in provider_options(said.get(PROVIDER_OPTIONS, "")).keys() & OWN_PROVIDER_OPTIONS:
             raise PlanError(f"{name} of a private node is set by bakeoff", where=f"{where}.start.settings")
         return read
-
-    def node(self, name: str, role: str, address: str, access: Access) -> GaleraNode:
-        return GaleraNode(name, role, address, access)
 
 
 FAMILY = GaleraFamily()
@@ -131,7 +128,7 @@ class Galera(StartedServer):
         """One that was cut off and lives is given time to come back. Where none runs the one that knows most begins,
         and the others join it one by one: together they take longer (7 s instead of 4 s, three nodes, 2026-11)."""
         if self._running():
-            _until(self._all_synced, _RETURN_TIMEOUT_S)
+            wait_until(self._all_synced, _RETURN_TIMEOUT_S)
         else:
             self._make_data()
             self._first_of_a_group().begin_group(*(GaleraProcess.cold_options if cold else ()))
@@ -166,7 +163,7 @@ class Galera(StartedServer):
                 )
             server.begin_group(*options)
         else:
-            _until(self._its_end_is_seen, _RETURN_TIMEOUT_S)
+            wait_until(self._its_end_is_seen, _RETURN_TIMEOUT_S)
             server.start(*options)
         return server.handed_over()
 
@@ -181,13 +178,13 @@ class Galera(StartedServer):
     def caught_up(self, timeout_s: float) -> bool:
         """Whether all that run are members in good standing, and have applied what any had committed when we asked."""
         begin = time.monotonic()
-        if not _until(self._all_synced, timeout_s):
+        if not wait_until(self._all_synced, timeout_s):
             return False
         running = self._running()
         try:
             asked = max(server.last_committed() for server in running)
             left_s = timeout_s - (time.monotonic() - begin)
-            return _until(lambda: all(server.last_committed() >= asked for server in running), left_s)
+            return wait_until(lambda: all(server.last_committed() >= asked for server in running), left_s)
         except ServerError:
             return False
 
@@ -212,12 +209,3 @@ def _holds_the_same(whose: str, compared: Comparison, node: GaleraProcess) -> Ch
         actual=actual,
         evidence=[],
     )
-
-
-def _until(reached: Callable[[], bool], timeout_s: float) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not reached():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL_S)
-    return True

@@ -142,7 +142,6 @@ class MySqlLedger(SqlLedger):
 
     @cached_property
     def _small_names(self) -> bool:
-        """Whether the server writes all names in small letters."""
         return bool(int(self._rows("SELECT @@lower_case_table_names")[0][0]))
 
     def _quoted(self, stored: str) -> str:

@@ -82,7 +82,6 @@ class PostgreSqlLedger(SqlLedger):
             return []
 
     def _marks(self) -> dict[str, int | None]:
-        """Tables, views, sequences and indexes."""
         rows = self._rows(
             "SELECT relname, CASE WHEN relkind IN ('r', 'p') THEN oid::bigint END FROM pg_class"
             " WHERE relnamespace = current_schema()::regnamespace"

@@ -111,7 +111,6 @@ class PostgreSqlNode(ServerNode):
         return sorted(str(name) for (name,) in rows)
 
     def read_status(self) -> Status:
-        """One statement for all."""
         ones = "".join(f", '{name}', (SELECT to_jsonb(v) FROM pg_catalog.{name} v)" for name in self._views)
         sums = ", ".join(f"'{name}', sum({name})" for name in _TABLES)
         told: dict[str, Any] = self.control.value(

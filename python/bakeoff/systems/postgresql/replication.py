@@ -7,7 +7,6 @@ before they are.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import ClassVar
@@ -15,6 +14,7 @@ from typing import ClassVar
 from bakeoff.errors import ServerError
 from bakeoff.provision.files import copy_tree, remove_tree, write_private
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.process import wait_until
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.postgresql.control import Control, literal, quoted
 from bakeoff.systems.postgresql.process import PostgreSqlProcess
@@ -176,13 +176,10 @@ class PostgreSqlReplication(Replication):
     def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         assert isinstance(replica, PostgreSqlReplica)
         name = replica.name
-        deadline = time.monotonic() + _TIMEOUT_S
         streaming = "SELECT 1 FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming'"
-        while not primary.control.rows(streaming, name):
-            if time.monotonic() > deadline:
-                what = f"{name} does not follow its primary: it had not connected after {_TIMEOUT_S:.0f} s"
-                raise ServerError(what, where=primary.where, hint="its log says why")
-            time.sleep(0.01)
+        if not wait_until(lambda: bool(primary.control.rows(streaming, name)), _TIMEOUT_S, 0.01):
+            what = f"{name} does not follow its primary: it had not connected after {_TIMEOUT_S:.0f} s"
+            raise ServerError(what, where=primary.where, hint="its log says why")
 
     def publish(self, primary: DatabaseServer) -> None:
         """A commit that waits for the log, and so for all that was committed before it without waiting."""

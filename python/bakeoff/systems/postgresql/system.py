@@ -53,7 +53,7 @@ from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import PRIMARY, ReplicaStart, Replicated
-from bakeoff.systems.server.system import Access, AddressedFamily, refuse_variables
+from bakeoff.systems.server.system import AddressedFamily, refuse_variables
 
 from ..base import SizeOnDisk, TableSize
 
@@ -163,6 +163,7 @@ class PostgreSqlFamily(AddressedFamily[PostgreSqlOptions]):
     driver = "postgresql"
     default_port = 5432
     options = PostgreSqlOptions
+    node = PostgreSqlNode
     #: There is no `relaxed`: without synchronous_commit commits are lost with the process (docs/method/durability.md).
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"synchronous_commit": "on", "fsync": "on", "full_page_writes": "on"},
@@ -198,9 +199,6 @@ class PostgreSqlFamily(AddressedFamily[PostgreSqlOptions]):
 
     def control(self, login: Login, options: PostgreSqlOptions, where: str, timeout_s: float) -> Control:
         return Control(login, options.database, where=where, timeout_s=timeout_s, session=options.session)
-
-    def node(self, name: str, role: str, address: str, access: Access) -> PostgreSqlNode:
-        return PostgreSqlNode(name, role, address, access)
 
     def ledger(self, login: Login, options: PostgreSqlOptions, where: str) -> PostgreSqlLedger:
         return PostgreSqlLedger(login, options.database, options.session, where)

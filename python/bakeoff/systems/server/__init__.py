@@ -11,11 +11,11 @@
                                         `write_config`, `command`, and `answers` until it is ready; `stop_signal`
                                         ends it; `before_snapshot` makes what a stop leaves whole and settled
     class RedisFamily(Family):          the levels of durability as settings, settings that leave stored bytes as they
-                                        are, settings that are ours; it makes the control connection and the node
+                                        are, settings that are ours; it makes the control connection and names the node
     class Redis(StartedServer):         the kind: its names, and which of the above it is made of
 
 and a line in `systems/__init__.py`. Ports, folders, passwords, logs, freezing and killing, snapshots and cold starts
-are the same for all (`started.py`, `provision/server.py`). A kind that can also be given by its address has a ledger
-(`ledger.py`) and an `existing` (`existing.py`); one of several servers derives from `Replicated` (`replication.py`) or
-says its `roles`.
+are the same for all (`started.py`, `provision/server.py`). A kind that can also be given by its address has an
+`existing` (`existing.py`), and its family, an `AddressedFamily`, a ledger (`ledger.py`); one of several servers derives
+from `Replicated` (`replication.py`) or says its `roles`.
 """

@@ -27,8 +27,6 @@ CERTIFICATE_HINT = (
 
 
 class Tls(Options):
-    """Encryption of an existing server's connections."""
-
     ca_file: str | None = None
     verify: bool = True
 
@@ -67,7 +65,6 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is one of this machine's own."""
         return bool(self.socket or self._own_hosts)
 
     @cached_property

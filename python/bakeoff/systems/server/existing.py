@@ -44,7 +44,6 @@ class ExistingServer(Server):
 
     @cached_property
     def control(self) -> Control:
-        """Statements of ours, beside the load."""
         return self.family.control(self._login(), self._options, self._where, self._timeout_s)
 
     def _login(self) -> Login:
@@ -73,11 +72,9 @@ class ExistingServer(Server):
 
     @cached_property
     def _addresses(self) -> list[Address]:
-        """Of its nodes."""
         return [self.family.address(node.address, f"{self._where}.nodes") for node in self._named]
 
     def _control_at(self, address: Address) -> Callable[[], Control]:
-        """Of a further node."""
 
         @cache
         def control() -> Control:
@@ -130,7 +127,6 @@ class ExistingServer(Server):
             )
 
     def level(self) -> str:
-        """Of durability, that it runs with."""
         return self.family.level(self.control)
 
     def stop(self) -> None:

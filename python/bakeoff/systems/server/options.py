@@ -23,8 +23,6 @@ PORT_MAX = 65535
 
 
 class StartOptions(Options):
-    """A private instance."""
-
     version: str | None = None  # None: whichever is found
     source: str | None = None  # where that comes from, as `bakeoff systems install --from` has it; None: anywhere
     image: str | None = None  # a container's, in place of `version`
@@ -43,8 +41,6 @@ class StartOptions(Options):
 
 
 class NodeOptions(Options):
-    """One server of a system of several."""
-
     name: str = Field(min_length=1)
     role: str = Field(default="primary", min_length=1)
     address: str

@@ -31,11 +31,9 @@ class DatabaseServer(PrivateServer):
         return True
 
     def size_on_disk_bytes(self) -> int | None:
-        """As of a system."""
         return allocated_bytes(self.data)
 
     def file_size_bytes(self) -> int | None:
-        """As of a system."""
         return None
 
     def adjusted(self) -> list[str]:

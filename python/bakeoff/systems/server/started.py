@@ -149,11 +149,9 @@ class StartedServer(Server):
     # -- its servers ------------------------------------------------------------------------------------------------
 
     def roles(self) -> Mapping[str, str]:
-        """Of its nodes, by their names and in their order."""
         return {"server": "primary"}
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
-        """Of the node of that name."""
         return self.process_of(spec.installation, self._where)(spec, folder, where=self._where)
 
     def make_node(self, name: str, address: str, access: Access) -> ServerNode:
@@ -251,7 +249,6 @@ class StartedServer(Server):
         return self._sum(lambda server: server.file_size_bytes())
 
     def _sum(self, measure: Callable[[DatabaseServer], int | None]) -> int | None:
-        """Of all its servers; None where one is not known."""
         sizes = [measure(server) if server.alive() else None for server in self.servers().values()]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
@@ -294,7 +291,6 @@ class StartedServer(Server):
         self._start_those_that_do_not_run(cold=True)
 
     def _end(self) -> None:
-        """The last first."""
         for server in reversed(self.servers().values()):
             server.end()
 

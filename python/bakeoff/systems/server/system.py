@@ -162,6 +162,8 @@ class Family(ABC, Generic[Read]):
     #: Settings of a private server that are set by us: it could not be kept private or found again otherwise.
     ours: ClassVar[Collection[str]]
     options: type[Read]
+    #: What one of its servers is asked.
+    node: ClassVar[type[ServerNode]]
 
     def read(self, options: dict[str, Any], isolation: str | None, where: str) -> Read:
         """Checks all. Raises PlanError."""
@@ -174,9 +176,6 @@ class Family(ABC, Generic[Read]):
     @abstractmethod
     def control(self, login: Login, options: Read, where: str, timeout_s: float) -> Control:
         """A connection as the load's are."""
-
-    @abstractmethod
-    def node(self, name: str, role: str, address: str, access: Access) -> ServerNode: ...
 
     def document(self, login: Login, options: Read) -> dict[str, Any]:
         """What the engine's driver is told beside what all are."""
@@ -192,8 +191,6 @@ class Family(ABC, Generic[Read]):
 
 
 class AddressedFamily(Family[Read]):
-    """Of kinds that may also be given by their address."""
-
     default_port: ClassVar[int]
 
     def address(self, text: str, where: str) -> Address:
