@@ -146,7 +146,7 @@ class Sleepers(StartedServer):
         return Sources("sleeper", "sleeper", (_Here(),))
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
+    def process_of(cls, version: str, where: str) -> type[DatabaseServer]:
         raise NotImplementedError  # `make_server` is its own: it asks for no class of process
 
     def roles(self) -> dict[str, str]:

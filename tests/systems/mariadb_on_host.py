@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.mysql.mariadb import SOURCES, process_of
+from bakeoff.systems.mysql.mariadb import SOURCES, MariaDb
 
 USER, SCHEMA = "load", "bakeoff"
 
@@ -18,7 +18,7 @@ def main(address: str) -> None:
     installation = SOURCES.find(None)
     spec = ServerSpec(installation, {"bind_address": address}, SCHEMA)
     with_data = InstanceFolder(Path("/tmp/mariadb"))
-    server = process_of(installation.version, "the host")(spec, with_data, where="the host")
+    server = MariaDb.process_of(installation.version, "the host")(spec, with_data, where="the host")
     server.start()
     try:
         server.control.rows(f"CREATE USER '{USER}'@'%%' IDENTIFIED BY %s", server.bench_password)

@@ -10,9 +10,8 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems.mysql import mariadb as mariadb_installations
 from bakeoff.systems.mysql import mysql as mysql_installations
-from bakeoff.systems.mysql.mariadb import MariaDb101Process, MariaDb102Process, MariaDbProcess
-from bakeoff.systems.mysql.mariadb import process_of as mariadb_process_of
-from bakeoff.systems.mysql.mysql import MySql5Process, MySql8Process, process_of
+from bakeoff.systems.mysql.mariadb import MariaDb, MariaDb101Process, MariaDb102Process, MariaDbProcess
+from bakeoff.systems.mysql.mysql import MySql, MySql5Process, MySql8Process
 from bakeoff.systems.mysql.node import Product, detect_product
 
 MARIADB = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
@@ -51,7 +50,7 @@ def test_products_at_an_address_are_told_apart(version: str, comment: str, produ
     ("version", "process"), [("5.5.9", MySql5Process), ("8.0.36", MySql8Process), ("9.7.4", MySql8Process)]
 )
 def test_each_version_is_made_in_its_own_way(version: str, process: type) -> None:
-    assert process_of(version, "systems.m") is process
+    assert MySql.process_of(version, "systems.m") is process
 
 
 @pytest.mark.parametrize(
@@ -65,18 +64,18 @@ def test_each_version_is_made_in_its_own_way(version: str, process: type) -> Non
     ],
 )
 def test_each_mariadb_is_made_in_its_own_way(version: str, process: type) -> None:
-    assert mariadb_process_of(version, "systems.m") is process
+    assert MariaDb.process_of(version, "systems.m") is process
 
 
 def test_a_mariadb_older_than_any_that_was_tried_is_refused() -> None:
     with pytest.raises(PlanError, match=r"how a private MariaDB 10\.0\.38 is made"):
-        mariadb_process_of("10.0.38", "systems.m")
+        MariaDb.process_of("10.0.38", "systems.m")
 
 
 @pytest.mark.parametrize("version", ["5.6.10", "5.7.44", "8.0.20"])
 def test_a_version_that_nobody_has_tried_is_refused(version: str) -> None:
     with pytest.raises(PlanError, match=f"how a private MySQL {version} is made") as refused:
-        process_of(version, "systems.m")
+        MySql.process_of(version, "systems.m")
     assert "5.5, and 8.0.30 and later" in refused.value.hint
 
 

@@ -29,7 +29,7 @@ from typing import ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import make_passable
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Installation, Named, OnPath, Size, Source, Sources, version_key
+from bakeoff.provision.installation import Named, OnPath, Size, Source, Sources, version_key
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.server import ServerSpec
@@ -231,22 +231,6 @@ class MariaDb101Process(MariaDb102Process):
         return own_files(self.spec.installation)
 
 
-def process_of(version: str, where: str) -> type[MySqlProcess]:
-    """Raises PlanError."""
-    key = version_key(version)
-    if key >= (10, 4):
-        return MariaDbProcess
-    if key >= (10, 2):
-        return MariaDb102Process
-    if key >= (10, 1):
-        return MariaDb101Process
-    raise PlanError(
-        f"bakeoff does not know how a private MariaDB {version} is made",
-        where=where,
-        hint="it knows 10.1 and later; another can be given by `address`",
-    )
-
-
 class MariaDb(Replicated):
     kind: ClassVar[str] = "mariadb"
     family = FAMILY
@@ -260,8 +244,19 @@ class MariaDb(Replicated):
     _start: MariaDbStart
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return process_of(installation.version, where)
+    def process_of(cls, version: str, where: str) -> type[DatabaseServer]:
+        key = version_key(version)
+        if key >= (10, 4):
+            return MariaDbProcess
+        if key >= (10, 2):
+            return MariaDb102Process
+        if key >= (10, 1):
+            return MariaDb101Process
+        raise PlanError(
+            f"bakeoff does not know how a private MariaDB {version} is made",
+            where=where,
+            hint="it knows 10.1 and later; another can be given by `address`",
+        )
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
         if self._start.replicas:

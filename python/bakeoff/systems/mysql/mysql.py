@@ -22,7 +22,7 @@ from typing import ClassVar
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.files import write_private
-from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources, version_key
+from bakeoff.provision.installation import Named, OnPath, Size, Sources, version_key
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.systems.mysql.family import FAMILY, MYSQL_STORAGE
 from bakeoff.systems.mysql.process import MySqlProcess
@@ -152,20 +152,6 @@ class MySql5Process(MySqlProcess):
         return {}
 
 
-def process_of(version: str, where: str) -> type[MySqlProcess]:
-    """Raises PlanError."""
-    key = version_key(version)
-    if key >= (8, 0, 30):
-        return MySql8Process
-    if key[:2] == (5, 5):
-        return MySql5Process
-    raise PlanError(
-        f"bakeoff does not know how a private MySQL {version} is made",
-        where=where,
-        hint="it knows 5.5, and 8.0.30 and later; another can be given by `address`",
-    )
-
-
 class MySql(StartedServer):
     kind: ClassVar[str] = "mysql"
     family = FAMILY
@@ -179,5 +165,14 @@ class MySql(StartedServer):
     existing = ExistingServer
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return process_of(installation.version, where)
+    def process_of(cls, version: str, where: str) -> type[DatabaseServer]:
+        key = version_key(version)
+        if key >= (8, 0, 30):
+            return MySql8Process
+        if key[:2] == (5, 5):
+            return MySql5Process
+        raise PlanError(
+            f"bakeoff does not know how a private MySQL {version} is made",
+            where=where,
+            hint="it knows 5.5, and 8.0.30 and later; another can be given by `address`",
+        )

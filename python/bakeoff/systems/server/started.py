@@ -27,7 +27,7 @@ from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.model.levels import PACKAGER, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
-from bakeoff.provision.installation import Installation, Sources
+from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, Configuration, System
@@ -71,8 +71,8 @@ class StartedServer(Server):
         return replace(super().capabilities(), existing=cls.existing is not None)
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        """Of its version. Raises PlanError."""
+    def process_of(cls, version: str, where: str) -> type[DatabaseServer]:
+        """Raises PlanError."""
         return cls.process
 
     @classmethod
@@ -152,7 +152,7 @@ class StartedServer(Server):
         return {"server": "primary"}
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
-        return self.process_of(spec.installation, self._where)(spec, folder, where=self._where)
+        return self.process_of(spec.installation.version, self._where)(spec, folder, where=self._where)
 
     def make_node(self, name: str, address: str, access: Access) -> ServerNode:
         return self.family.node(name, self.roles()[name], address, access)
