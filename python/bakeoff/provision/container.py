@@ -28,7 +28,7 @@ from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.installation import Installation, Named, Sources
-from bakeoff.provision.process import ServerProcess, server_account
+from bakeoff.provision.process import ServerProcess, run_to_end, server_account
 
 RUNTIMES = ("podman", "docker")
 _LABEL = "bakeoff.instance"
@@ -86,16 +86,7 @@ class ImageInstallation(Installation):
     def run(
         self, argv: Sequence[str | Path], *, timeout_s: float, cwd: Path, seen: Sequence[Path] = (), text: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(argv, cwd, seen),
-            input=text,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=timeout_s,
-        )
+        return run_to_end(self.command(argv, cwd, seen), timeout_s=timeout_s, text=text)
 
     def start(self, argv: Sequence[str | Path], *, log: Path, cwd: Path, seen: Sequence[Path] = ()) -> ServerProcess:
         return _ContainerProcess(self.runtime, self.command(argv, cwd, seen), log=log, cwd=cwd)

@@ -35,7 +35,7 @@ from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import CachedProgram, Content, Progress, cache_program, cached_programs, discard
-from bakeoff.provision.process import ServerProcess, run_as_account
+from bakeoff.provision.process import ServerProcess, identity, run_to_end
 from bakeoff.suggestions import one_of
 
 #: What a server gets of our environment: little, and nothing of our secrets.
@@ -74,7 +74,8 @@ class Installation:
     ) -> subprocess.CompletedProcess[str]:
         """Runs one of its programs to the end, as the account that servers have; output and errors in one text.
         seen: folders that it reads or writes beside its own and `cwd`. text: its input. May raise TimeoutExpired."""
-        return run_as_account(_words(argv), env=self.child_environment(), timeout_s=timeout_s, cwd=cwd, text=text)
+        own = {"env": self.child_environment(), "cwd": cwd, "start_new_session": True, **identity()}
+        return run_to_end(_words(argv), timeout_s=timeout_s, text=text, **own)
 
     def start(self, argv: Sequence[str | Path], *, log: Path, cwd: Path, seen: Sequence[Path] = ()) -> ServerProcess:
         """Starts its server; see process.py for what that promises."""

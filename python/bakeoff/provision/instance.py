@@ -206,14 +206,8 @@ class InstanceFolder:
 
     def outside(self, parent: Path) -> Path:
         """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
-        try:
-            make_passable(parent.absolute())
-            folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent.absolute()))
-            _own(folder, passable=self._for_servers)
-        except OSError as error:
-            raise ServerError(
-                f"cannot make a folder in {parent}: {error.strerror}", hint="choose another folder with --work-dir"
-            ) from error
+        folder = _new_folder(parent, "bakeoff-")
+        _own(folder, passable=self._for_servers)
         self._change(replace(self._known(), extra=(*self._known().extra, str(folder))))
         self._refuse_closed(parent)
         return folder
@@ -275,15 +269,17 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
     """A fresh instance folder under `parent`, after clearing away there what dead bakeoffs left."""
     place = (parent or default_parent()).absolute()
     remove_stale(place)
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:40]
+    return InstanceFolder(_new_folder(place, f"{safe}-"), for_servers=False)  # whoever starts a server in it says so
+
+
+def _new_folder(parent: Path, prefix: str) -> Path:
     try:
-        make_passable(place)
-        safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:40]
-        folder = Path(tempfile.mkdtemp(prefix=f"{safe}-", dir=place))
+        make_passable(parent.absolute())
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
     except OSError as error:
-        raise ServerError(
-            f"cannot make a folder in {place}: {error.strerror}", hint="choose another folder with --work-dir"
-        ) from error
-    return InstanceFolder(folder, for_servers=False)  # whoever starts a server in it says so
+        what = f"cannot make a folder in {parent}: {error.strerror}"
+        raise ServerError(what, hint="choose another folder with --work-dir") from error
 
 
 def remove_stale(parent: Path) -> list[Path]:

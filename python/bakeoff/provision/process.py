@@ -60,15 +60,10 @@ def give_to_account(path: Path) -> None:
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
-def run_as_account(
-    argv: Sequence[str], *, env: Mapping[str, str], timeout_s: float, cwd: Path, text: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Runs a short helper of a server (making its data directory) to its end; output and errors in one text.
-    text: its input."""
+def run_to_end(argv: Sequence[str], *, timeout_s: float, text: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    """A short helper of a server (making its data directory); output and errors in one text. text: its input."""
     return subprocess.run(
-        list(argv),
-        env=dict(env),
-        cwd=cwd,
+        argv,
         input=text,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -76,8 +71,7 @@ def run_as_account(
         errors="replace",
         check=False,
         timeout=timeout_s,
-        start_new_session=True,
-        **_identity(),
+        **how,
     )
 
 
@@ -187,7 +181,7 @@ class ServerProcess:
                 stdout=output,
                 stderr=output,
                 process_group=0,
-                **(_identity() if as_account else {}),
+                **(identity() if as_account else {}),
             )
         self.pid = self._process.pid
         self.start_ticks = start_ticks(self.pid) or 0
@@ -263,7 +257,8 @@ def end_process(pid: int, ticks: int, timeout_s: float = 5.0) -> bool:
     return True
 
 
-def _identity() -> dict[str, Any]:
+def identity() -> dict[str, Any]:
+    """The account that servers have, as `subprocess` wants it."""
     account = server_account()
     return {} if account is None else {"user": account.uid, "group": account.gid, "extra_groups": []}
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pymysql.constants import ER
 
 from bakeoff.errors import PlanError
@@ -55,13 +55,8 @@ class MySqlOptions(ServerOptions):
 
 
 class MariaDbStart(ReplicaStart):
+    waiting = "semi_sync"
     semi_sync: bool = False  # a commit is acknowledged once a replica has received it
-
-    @model_validator(mode="after")
-    def _somebody_to_wait_for(self) -> MariaDbStart:
-        if self.semi_sync and not self.replicas:
-            raise ValueError("`semi_sync` waits for a replica, and there is none: set replicas = 1 or more")
-        return self
 
 
 class MariaDbOptions(MySqlOptions):

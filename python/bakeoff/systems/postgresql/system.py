@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
@@ -140,13 +140,8 @@ RUN_TIME = frozenset(_RUN_TIME_NAMES.split())
 
 
 class PostgreSqlStart(ReplicaStart):
+    waiting = "synchronous"
     synchronous: bool = False  # a commit is acknowledged once a replica has it, too
-
-    @model_validator(mode="after")
-    def _somebody_to_wait_for(self) -> PostgreSqlStart:
-        if self.synchronous and not self.replicas:
-            raise ValueError("`synchronous` waits for a replica, and there is none: set replicas = 1 or more")
-        return self
 
 
 class PostgreSqlOptions(ServerOptions):

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import Check
@@ -137,7 +137,15 @@ WITHOUT_PRIMARY = "its primary did not answer: it follows once that is back"
 
 
 class ReplicaStart(StartOptions):
+    #: The option of a kind that has a commit wait for a replica.
+    waiting: ClassVar[str]
     replicas: int = Field(default=0, ge=0, le=9)
+
+    @model_validator(mode="after")
+    def _somebody_to_wait_for(self) -> Self:
+        if getattr(self, self.waiting) and not self.replicas:
+            raise ValueError(f"`{self.waiting}` waits for a replica, and there is none: set replicas = 1 or more")
+        return self
 
 
 class Replication(ABC):
