@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.mysql.control import explain
+from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.server.control import Address, Login
 from builders.systems import Told, configured
 from pymysql.err import InternalError, OperationalError
@@ -49,7 +49,9 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
     ],
 )
 def test_what_is_no_server_as_asked_for_is_told_with_what_to_do(error: Exception, hint: str) -> None:
-    told = explain(error, Login(Address("db1", 3306), "bench", "secret"), "systems.ours")
+    told = Control(Login(Address("db1", 3306), "bench", "secret"), where="systems.ours")._explained(
+        error, logged_in=True
+    )
     assert hint in told.hint
     assert "secret" not in f"{told} {told.hint}"
 

@@ -20,7 +20,6 @@ from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Named, OnPath, Size, Sources
 from bakeoff.provision.server import failed_start
 from bakeoff.systems.base import Facts
-from bakeoff.systems.server import control
 from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
@@ -108,6 +107,7 @@ class Connection:
 
 
 class RedisControl(Control):
+    product = "Redis"
     probe: ClassVar[str] = "PING"
 
     def _log_in(self, connected: socket.socket) -> Connection:
@@ -115,10 +115,10 @@ class RedisControl(Control):
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
         if not isinstance(error, SaidError):
-            return control.explained(error, self.login, self._where, "Redis", logged_in=logged_in)
+            return super()._explained(error, logged_in=logged_in)
         if str(error).startswith(("WRONGPASS", "NOAUTH")):
-            return control.user_refused(self.login, str(error), self._where)
-        return control.other_error(self.login, str(error), "", self._where)
+            return self._user_refused(str(error))
+        return self._other_error(str(error), "")
 
 
 #: Settings that decide comparisons, of which a server has hundreds.

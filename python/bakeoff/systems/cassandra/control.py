@@ -217,7 +217,6 @@ _DECODE: dict[int, Decode] = {
 }
 
 
-_PRODUCT = "Cassandra"
 #: Codes of what the server says.
 _BAD_CREDENTIALS, _UNAVAILABLE, _OVERLOADED, _BOOTSTRAPPING = 0x0100, 0x1000, 0x1001, 0x1002
 _READ_TIMEOUT, _WRITE_TIMEOUT, _UNAUTHORIZED = 0x1200, 0x1100, 0x2100
@@ -231,6 +230,7 @@ class Control(control.Control):
     """Parameters are ? in a statement, and texts. keyspace: of the plan's tables, which need not be there; statements
     name it. consistency: of every statement."""
 
+    product = "Cassandra"
     probe: ClassVar[str] = "SELECT key FROM system.local"
 
     def __init__(
@@ -259,23 +259,15 @@ class Control(control.Control):
             raise
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
-        return explain(error, self.login, self._where, logged_in=logged_in)
-
-
-def explain(error: Exception, login: Login, where: str, *, logged_in: bool) -> BakeoffError:
-    if isinstance(error, SaidError):
-        return _said(error, login, where)
-    return control.explained(error, login, where, _PRODUCT, logged_in=logged_in)
-
-
-def _said(error: SaidError, login: Login, where: str) -> BakeoffError:
-    if error.code == _BAD_CREDENTIALS:
-        return control.user_refused(login, str(error), where)
-    if error.code == _UNAUTHORIZED:
-        return control.not_allowed(login, str(error), where, "keyspace")
-    if error.code in (_UNAVAILABLE, _OVERLOADED, _BOOTSTRAPPING, _READ_TIMEOUT, _WRITE_TIMEOUT):
-        return NotNow(f"{login.address} cannot do that now: {error}", where=where)
-    return control.other_error(login, str(error), f"{error.code:#06x}", where)
+        if not isinstance(error, SaidError):
+            return super()._explained(error, logged_in=logged_in)
+        if error.code == _BAD_CREDENTIALS:
+            return self._user_refused(str(error))
+        if error.code == _UNAUTHORIZED:
+            return self._not_allowed(str(error), "keyspace")
+        if error.code in (_UNAVAILABLE, _OVERLOADED, _BOOTSTRAPPING, _READ_TIMEOUT, _WRITE_TIMEOUT):
+            return NotNow(f"{self.login.address} cannot do that now: {error}", where=self._where)
+        return self._other_error(str(error), f"{error.code:#06x}")
 
 
 def quoted(identifier: str) -> str:

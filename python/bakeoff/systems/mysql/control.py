@@ -16,7 +16,7 @@ from pymysql.constants import CR, ER
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import Login
+from bakeoff.systems.server.control import ENCRYPT_HINT
 
 _KEY_BYTES_MAX = 65536
 _ASKED = "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
@@ -88,11 +88,12 @@ def read_server_key(path: Path, where: str) -> bytes:
 
 _ACCESS_DENIED_NO_PASSWORD = 1698
 _ENCRYPTED_ONLY = 3159
-_PRODUCT = "MariaDB or MySQL"
 
 
 class Control(control.Control):
     """Parameters are %s in a statement."""
+
+    product = "MariaDB or MySQL"
 
     def _log_in(self, connected: socket.socket) -> Connection:
         login = self.login
@@ -118,35 +119,30 @@ class Control(control.Control):
         return connection
 
     def _explained(self, error: Exception, *, logged_in: bool) -> ServerError:
-        return explain(error, self.login, self._where, logged_in=logged_in)
-
-
-def explain(error: Exception, login: Login, where: str, *, logged_in: bool = True) -> ServerError:
-    code, message = _code_and_message(error)
-    if code == _ENCRYPTED_ONLY:
-        what = f"{login.address} takes encrypted connections only: {message}"
-        return ServerError(what, where=where, hint=control.ENCRYPT_HINT)
-    if code in (CR.CR_AUTH_PLUGIN_ERR, CR.CR_AUTH_PLUGIN_CANNOT_LOAD):
-        hint = "set `tls`, connect over a unix socket, or name the server's own key in `server_public_key_file`"
-        return control.password_withheld(login, message, where, hint)
-    if code == CR.CR_SSL_CONNECTION_ERROR:
-        return control.not_encrypted(login, message, where)
-    if not logged_in and code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
-        return control.hung_up(login, where, _PRODUCT)
-    if code in (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_UNKNOWN_HOST):
-        return control.not_reached(login, _plain(message.partition("(")[2].rpartition(")")[0] or message), where)
-    if code in (ER.ACCESS_DENIED_ERROR, _ACCESS_DENIED_NO_PASSWORD):
-        return control.user_refused(login, message, where)
-    if code in (ER.DBACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR, ER.SPECIFIC_ACCESS_DENIED_ERROR):
-        return control.not_allowed(login, message, where, "schema")
-    if code in (ER.CON_COUNT_ERROR, ER.HOST_NOT_PRIVILEGED, ER.HOST_IS_BLOCKED):
-        return control.no_room(login, message, where)
-    if code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
-        return control.lost(login, _plain(message), where)
-    # PyMySQL's own, and what it stumbles over: what it read is not the protocol.
-    if not code and (isinstance(error, pymysql.err.InternalError) or not isinstance(error, pymysql.err.Error)):
-        return control.unreadable(login, message, where, _PRODUCT)
-    return control.other_error(login, message, code, where)
+        code, message = _code_and_message(error)
+        if code == _ENCRYPTED_ONLY:
+            return self._failed(f"{self.login.address} takes encrypted connections only: {message}", ENCRYPT_HINT)
+        if code in (CR.CR_AUTH_PLUGIN_ERR, CR.CR_AUTH_PLUGIN_CANNOT_LOAD):
+            hint = "set `tls`, connect over a unix socket, or name the server's own key in `server_public_key_file`"
+            return self._password_withheld(message, hint)
+        if code == CR.CR_SSL_CONNECTION_ERROR:
+            return self._not_encrypted(message)
+        if not logged_in and code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
+            return self._hung_up()
+        if code in (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_UNKNOWN_HOST):
+            return self._not_reached(_plain(message.partition("(")[2].rpartition(")")[0] or message))
+        if code in (ER.ACCESS_DENIED_ERROR, _ACCESS_DENIED_NO_PASSWORD):
+            return self._user_refused(message)
+        if code in (ER.DBACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR, ER.SPECIFIC_ACCESS_DENIED_ERROR):
+            return self._not_allowed(message, "schema")
+        if code in (ER.CON_COUNT_ERROR, ER.HOST_NOT_PRIVILEGED, ER.HOST_IS_BLOCKED):
+            return self._no_room(message)
+        if code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
+            return self._lost(_plain(message))
+        # PyMySQL's own, and what it stumbles over: what it read is not the protocol.
+        if not code and (isinstance(error, pymysql.err.InternalError) or not isinstance(error, pymysql.err.Error)):
+            return self._unreadable(message)
+        return self._other_error(message, code)
 
 
 def _code_and_message(error: Exception) -> tuple[int, str]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 #: What a client asks for on a unix socket is in its name.
 SOCKET_NAME = ".s.PGSQL."
-_PRODUCT = "PostgreSQL"
 _NAME = "application_name"
 #: Where a database is asked for that is not there yet.
 MAINTENANCE = "postgres"
@@ -28,6 +27,8 @@ class NoDatabase(ServerError):
 
 class Control(control.Control):
     """Parameters are $1, $2 ... in a statement. session: variables of the connection, as the load's have them."""
+
+    product = "PostgreSQL"
 
     def __init__(
         self,
@@ -60,52 +61,47 @@ class Control(control.Control):
         )
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
-        return explain(error, self.login, self._where, logged_in=logged_in)
+        from bakeoff.systems.postgresql.login import PasswordAsked
 
+        if error.args and isinstance(error.args[0], dict):  # pg8000's way to tell what the server says
+            return self._said(error.args[0])
+        if isinstance(error, PasswordAsked):
+            why = (
+                "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
+            )
+            hint = "set `tls`, connect over a unix socket, or have the server ask for scram-sha-256 (pg_hba.conf)"
+            return self._password_withheld(why, hint)
+        if isinstance(error, ssl.SSLError) or "refuses SSL" in str(error):
+            message = getattr(error, "verify_message", "") or getattr(error, "reason", "")
+            return self._not_encrypted(message or "it offers no encryption")
+        if isinstance(error, OSError):
+            return self._not_reached(_plain(error))
+        if "network error" in str(error):
+            return self._lost(_plain(error.__cause__ or error)) if logged_in else self._hung_up()
+        return self._unreadable(error)
 
-def explain(error: Exception, login: Login, where: str, *, logged_in: bool = True) -> BakeoffError:
-    from bakeoff.systems.postgresql.login import PasswordAsked
-
-    if error.args and isinstance(error.args[0], dict):  # pg8000's way to tell what the server says
-        return _said(error.args[0], login, where)
-    if isinstance(error, PasswordAsked):
-        why = "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
-        hint = "set `tls`, connect over a unix socket, or have the server ask for scram-sha-256 (pg_hba.conf)"
-        return control.password_withheld(login, why, where, hint)
-    if isinstance(error, ssl.SSLError) or "refuses SSL" in str(error):
-        message = getattr(error, "verify_message", "") or getattr(error, "reason", "") or "it offers no encryption"
-        return control.not_encrypted(login, message, where)
-    if isinstance(error, OSError):
-        return control.not_reached(login, _plain(error), where)
-    if "network error" in str(error) and not logged_in:
-        return control.hung_up(login, where, _PRODUCT)
-    if "network error" in str(error):
-        return control.lost(login, _plain(error.__cause__ or error), where)
-    return control.unreadable(login, error, where, _PRODUCT)
-
-
-def _said(fields: dict[str, str], login: Login, where: str) -> BakeoffError:
-    """What the server itself says. fields: of its message, by their letters."""
-    code, message = fields.get("C", ""), fields.get("M", "")
-    if code in ("28P01", "28000"):
-        if "no encryption" in message:
-            return control.user_refused(login, message, where, control.ENCRYPT_HINT)
-        return control.user_refused(login, message, where)
-    if code == "3D000":
-        hint = "make it there, or name another `database`"
-        return NoDatabase(f"{login.user}@{login.address}: {message}", where=where, hint=hint)
-    if code == "2BP01":  # dependent objects still exist
-        depends = fields.get("D", "").partition("\n")[0]
-        return PlanError(
-            f"{login.address}: {message}" + (f": {depends}" if depends else ""),
-            where=where,
-            hint="drop that by hand, or keep the tables of the plan apart from it by a `database` of ours",
-        )
-    if code == "42501":
-        return control.not_allowed(login, message, where, "database")
-    if code in ("53300", "57P03"):  # too many connections; starting up or shutting down
-        return control.no_room(login, message, where)
-    return control.other_error(login, message, code, where)
+    def _said(self, fields: dict[str, str]) -> BakeoffError:
+        """What the server itself says. fields: of its message, by their letters."""
+        code, message = fields.get("C", ""), fields.get("M", "")
+        if code in ("28P01", "28000"):
+            if "no encryption" in message:
+                return self._user_refused(message, control.ENCRYPT_HINT)
+            return self._user_refused(message)
+        if code == "3D000":
+            hint = "make it there, or name another `database`"
+            return NoDatabase(f"{self.login.user}@{self.login.address}: {message}", where=self._where, hint=hint)
+        if code == "2BP01":  # dependent objects still exist
+            depends = fields.get("D", "").partition("\n")[0]
+            return PlanError(
+                f"{self.login.address}: {message}" + (f": {depends}" if depends else ""),
+                where=self._where,
+                hint="drop that by hand, or keep the tables of the plan apart from it by a `database` of ours",
+            )
+        if code == "42501":
+            return self._not_allowed(message, "database")
+        if code in ("53300", "57P03"):  # too many connections; starting up or shutting down
+            return self._no_room(message)
+        return self._other_error(message, code)
 
 
 def _plain(error: BaseException) -> str:

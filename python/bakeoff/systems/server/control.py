@@ -131,6 +131,7 @@ class Control(ABC):
     on_open: what every new connection is asked first. If it raises, the connection is closed.
     """
 
+    product: ClassVar[str]  # for sentences
     #: A statement that every server of the kind takes, and answers by a row.
     probe: ClassVar[str] = "SELECT 1"
 
@@ -161,10 +162,6 @@ class Control(ABC):
         except BaseException:
             connected.close()
             raise
-
-    @abstractmethod
-    def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
-        """One sentence with a hint. Without `logged_in` the login itself has failed."""
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -203,6 +200,62 @@ class Control(ABC):
             connection, self._connection = self._connection, None
             with suppress(Exception):
                 connection.close()
+
+    # -- errors as sentences ----------------------------------------------------------------------------------------
+
+    def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
+        """Without `logged_in` the login itself has failed. A product's own says what answers of the server mean."""
+        if isinstance(error, ssl.SSLError):
+            return self._not_encrypted(getattr(error, "verify_message", "") or str(error.reason))
+        if isinstance(error, ConnectionResetError) and not logged_in:
+            return self._hung_up()
+        if isinstance(error, OSError):
+            why = error.strerror or str(error) or type(error).__name__
+            return (self._lost if logged_in else self._not_reached)(why)
+        return self._unreadable(error)
+
+    def _failed(self, what: str, hint: str = "") -> ServerError:
+        return ServerError(what, where=self._where, hint=hint)
+
+    def _password_withheld(self, why: str, hint: str) -> ServerError:
+        return self._failed(f"could not log in to {self.login.user}@{self.login.address}: {why}", hint)
+
+    def _not_encrypted(self, why: str) -> ServerError:
+        hint = f"leave out `tls`, or set the server up for it; {CERTIFICATE_HINT}"
+        return self._failed(f"no encrypted connection to {self.login.address}: {why}", hint)
+
+    def _not_reached(self, why: str) -> ServerError:
+        hint = "is the server running and the address right? Without `address` bakeoff starts a private server"
+        return self._failed(f"could not connect to {self.login.address}: {_small(why)}", hint)
+
+    def _hung_up(self) -> ServerError:
+        return self._failed(f"{self.login.address} closed the connection before the login was done", self._no_server)
+
+    def _lost(self, why: str) -> ServerError:
+        hint = "has the server ended, does it hang, or does a proxy between close connections?"
+        return self._failed(f"the connection to {self.login.address} was lost: {_small(why)}", hint)
+
+    def _unreadable(self, error: object) -> ServerError:
+        return self._failed(f"{self.login.address} answered what cannot be read: {error}", self._no_server)
+
+    @property
+    def _no_server(self) -> str:
+        return f"is this the address of a {self.product} server, or of a proxy that cannot reach one?"
+
+    def _user_refused(self, said: str, hint: str = _PASSWORD_HINT) -> ServerError:
+        return self._failed(f"{self.login.address} refused user {self.login.user!r}: {said}", hint)
+
+    def _not_allowed(self, said: str, place: str) -> ServerError:
+        """place: what the plan calls where its tables are."""
+        what = f"{self.login.user}@{self.login.address} may not do that: {said}"
+        return Refused(what, where=self._where, hint=f"grant it, or name another `{place}`")
+
+    def _no_room(self, said: str) -> ServerError:
+        return self._failed(f"{self.login.address} refused the connection: {said}")
+
+    def _other_error(self, said: str, code: object) -> ServerError:
+        what = f"{self.login.user}@{self.login.address} answered with an error: {said}"
+        return Refused(what + (f" ({code})" if code else ""), where=self._where)
 
 
 @contextmanager
@@ -245,86 +298,6 @@ def _open_socket(address: Address, timeout_s: float) -> socket.socket:
         connected.close()
         raise
     return connected
-
-
-# -- what all products are told of alike ---------------------------------------------------------------------------
-
-
-def password_withheld(login: Login, why: str, where: str, hint: str) -> ServerError:
-    return ServerError(f"could not log in to {login.user}@{login.address}: {why}", where=where, hint=hint)
-
-
-def not_encrypted(login: Login, why: str, where: str) -> ServerError:
-    return ServerError(
-        f"no encrypted connection to {login.address}: {why}",
-        where=where,
-        hint=f"leave out `tls`, or set the server up for it; {CERTIFICATE_HINT}",
-    )
-
-
-def not_reached(login: Login, why: str, where: str) -> ServerError:
-    return ServerError(
-        f"could not connect to {login.address}: {_small(why)}",
-        where=where,
-        hint="is the server running and the address right? Without `address` bakeoff starts a private server",
-    )
-
-
-def hung_up(login: Login, where: str, product: str) -> ServerError:
-    return ServerError(
-        f"{login.address} closed the connection before the login was done", where=where, hint=_no_server(product)
-    )
-
-
-def lost(login: Login, why: str, where: str) -> ServerError:
-    return ServerError(
-        f"the connection to {login.address} was lost: {_small(why)}",
-        where=where,
-        hint="has the server ended, does it hang, or does a proxy between close connections?",
-    )
-
-
-def unreadable(login: Login, error: object, where: str, product: str) -> ServerError:
-    return ServerError(f"{login.address} answered what cannot be read: {error}", where=where, hint=_no_server(product))
-
-
-def user_refused(login: Login, said: str, where: str, hint: str = _PASSWORD_HINT) -> ServerError:
-    return ServerError(f"{login.address} refused user {login.user!r}: {said}", where=where, hint=hint)
-
-
-def not_allowed(login: Login, said: str, where: str, place: str) -> ServerError:
-    """place: what the plan calls where its tables are."""
-    return Refused(
-        f"{login.user}@{login.address} may not do that: {said}",
-        where=where,
-        hint=f"grant it, or name another `{place}`",
-    )
-
-
-def no_room(login: Login, said: str, where: str) -> ServerError:
-    return ServerError(f"{login.address} refused the connection: {said}", where=where)
-
-
-def other_error(login: Login, said: str, code: object, where: str) -> ServerError:
-    return Refused(
-        f"{login.user}@{login.address} answered with an error: {said}" + (f" ({code})" if code else ""), where=where
-    )
-
-
-def explained(error: Exception, login: Login, where: str, product: str, *, logged_in: bool) -> ServerError:
-    """What is no answer of the server's."""
-    if isinstance(error, ssl.SSLError):
-        return not_encrypted(login, getattr(error, "verify_message", "") or str(error.reason), where)
-    if isinstance(error, ConnectionResetError) and not logged_in:
-        return hung_up(login, where, product)
-    if isinstance(error, OSError):
-        why = error.strerror or str(error) or type(error).__name__
-        return (lost if logged_in else not_reached)(login, why, where)
-    return unreadable(login, error, where, product)
-
-
-def _no_server(product: str) -> str:
-    return f"is this the address of a {product} server, or of a proxy that cannot reach one?"
 
 
 def _small(reason: str) -> str:
