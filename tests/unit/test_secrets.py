@@ -10,8 +10,9 @@ from bakeoff.errors import PlanError
 from bakeoff.plan.document.tables import names_a_secret
 from bakeoff.plan.read import resolve
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.node import DECISIVE, Product, read_settings
+from bakeoff.systems.mysql.node import DECISIVE, MySqlNode, Product
 from bakeoff.systems.mysql.settings import SHAPING
+from bakeoff.systems.server.system import Access
 
 PLAN = 'title = "t"\n[systems.sqlite]\n{}\n[workload]\nkind = "ycsb"\n{}\n[factors]\nthreads = [1]\n{}\n'
 
@@ -60,6 +61,11 @@ class FakeControl:
         return [(name.upper(),) for name in self._variables]
 
 
+def node(variables: dict[str, str], *, private: bool) -> MySqlNode:
+    control = cast(Control, FakeControl(variables))
+    return MySqlNode("server", "primary", "", Access(lambda: control, private=private))
+
+
 SECRET = {
     "wsrep_sst_auth": "root:hunter2",
     "wsrep_provider_options": "socket.ssl_key=hunter2",
@@ -75,11 +81,10 @@ PLAIN = {"innodb_io_capacity": "2000", "max_connections": "500", "optimizer_swit
 @pytest.mark.parametrize("product", ["MariaDB", "MySQL"])
 def test_of_an_existing_server_only_what_shapes_a_load_is_copied(product: str) -> None:
     variables = {**SECRET, **PLAIN}
-    control = cast(Control, FakeControl(variables))
-    assert read_settings(control, Product(product, "1"), variables, private=False) == PLAIN
+    assert node(variables, private=False).read_settings(Product(product, "1"), variables) == PLAIN
 
 
 def test_of_a_server_of_ours_everything_that_was_changed_is_told() -> None:
     variables = {"init_connect": "SET x = 1", "datadir": "/x"}
-    control = cast(Control, FakeControl(variables))
-    assert read_settings(control, Product("MariaDB", "1"), variables, private=True) == {"init_connect": "SET x = 1"}
+    read = node(variables, private=True).read_settings(Product("MariaDB", "1"), variables)
+    assert read == {"init_connect": "SET x = 1"}

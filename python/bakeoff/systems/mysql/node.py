@@ -186,11 +186,10 @@ class MySqlNode(ServerNode):
         product = read_product(self.control)
         variables = read_variables(self.control)
         isolation = variables.get("transaction_isolation") or variables.get("tx_isolation") or "unknown"
-        told = self._told(product)
         return Facts(
             product=product.name,
             version=product.version,
-            settings={name: variables[name] for name in sorted(told | DECISIVE) if name in variables},
+            settings=self.read_settings(product, variables),
             portable={
                 **of_innodb(variables).facts(),
                 "isolation": isolation.lower(),
@@ -198,18 +197,17 @@ class MySqlNode(ServerNode):
             },
         )
 
-    def _told(self, product: Product) -> set[str]:
-        """Settings that differ from the product's compiled default: of a server of ours all, of an existing one those
-        that are known to shape a load, because anything else may be its owner's secret. Of a server that does not tell
-        which differ: all that are known to shape a load."""
+    def read_settings(self, product: Product, variables: dict[str, str]) -> dict[str, str]:
+        """Decisive ones, and others that differ from the product's compiled default: of a server of ours all, of an
+        existing one those that are known to shape a load, because anything else may be its owner's secret. Of a server
+        that does not tell which differ: all that are known to shape a load."""
         if product.tells_changes:
             rows = self.control.rows(_CHANGED_IN_MARIADB if product.is_mariadb else _CHANGED_IN_MYSQL)
             changed = {str(name).lower() for (name,) in rows}
         else:
             changed = set(SHAPING)
-        if not self.access.private:
-            return changed & SHAPING
-        return {name for name in changed if not _NOT_SETTINGS.search(name)}
+        kept = (name for name in changed if not _NOT_SETTINGS.search(name)) if self.access.private else changed & SHAPING
+        return {name: variables[name] for name in sorted(DECISIVE.union(kept)) if name in variables}
 
     def read_status(self) -> Status:
         return read_status(self.control)
