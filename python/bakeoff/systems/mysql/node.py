@@ -206,7 +206,9 @@ class MySqlNode(ServerNode):
             changed = {str(name).lower() for (name,) in rows}
         else:
             changed = set(SHAPING)
-        kept = (name for name in changed if not _NOT_SETTINGS.search(name)) if self.access.private else changed & SHAPING
+        kept = (
+            (name for name in changed if not _NOT_SETTINGS.search(name)) if self.access.private else changed & SHAPING
+        )
         return {name: variables[name] for name in sorted(DECISIVE.union(kept)) if name in variables}
 
     def read_status(self) -> Status:

@@ -138,12 +138,12 @@ WITHOUT_PRIMARY = "its primary did not answer: it follows once that is back"
 
 class ReplicaStart(StartOptions):
     #: The option of a kind that has a commit wait for a replica.
-    waiting: ClassVar[str]
+    waiting: ClassVar[str] = ""
     replicas: int = Field(default=0, ge=0, le=9)
 
     @model_validator(mode="after")
     def _somebody_to_wait_for(self) -> Self:
-        if getattr(self, self.waiting) and not self.replicas:
+        if self.waiting and getattr(self, self.waiting) and not self.replicas:
             raise ValueError(f"`{self.waiting}` waits for a replica, and there is none: set replicas = 1 or more")
         return self
 
