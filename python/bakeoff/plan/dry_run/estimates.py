@@ -1,5 +1,5 @@
 """What a plan takes: its data on disk while it runs, the bundle that stays, and the time of its runs. Estimates, from
-what was measured of each system (systems/size_on_disk.py) and of bundles (`benches/sizes.py`, docs/method/sizes.md).
+what was measured of each system (systems/base.py) and of bundles (`benches/sizes.py`, docs/method/sizes.md).
 
 And what SQL of the user's own would fail with: it is tried on an empty SQLite in memory, for else it would fail a run
 only while data are loaded. The SQLite is Python's, of perhaps another version than the engine's, so what it says is a
