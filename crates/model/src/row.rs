@@ -95,7 +95,7 @@ impl RowBuf {
         }
         self.cells[index] = Kept::Text(self.append(value));
     }
-    #[inline]
+    #[inline(always)] // else a call for each cell of every row
     fn append(&mut self, value: &[u8]) -> Span {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(value);
