@@ -40,7 +40,7 @@ impl Registration {
                 TroubleKind::Usage,
                 format!("this engine was built without {kind}"),
                 "driver",
-                format!("build it with the feature `{kind}`; `bakeoff-engine list` shows what it has"),
+                format!("build it with the feature `bakeoff-drivers/{kind}`; `bakeoff-engine list` shows what it has"),
             )
         })
     }

@@ -142,13 +142,9 @@ impl Decided {
     }
 }
 
-/// `option`: that it is about; empty: the driver as a whole.
+/// `option`: that it is about.
 fn refuse(option: &str, what: impl Into<String>, hint: impl Into<String>) -> Trouble {
-    let place = match option {
-        "" => "driver".into(),
-        option => format!("driver.{option}"),
-    };
-    Trouble::new(TroubleKind::Usage, what, place, hint)
+    Trouble::new(TroubleKind::Usage, what, format!("driver.{option}"), hint)
 }
 
 #[cfg(test)]

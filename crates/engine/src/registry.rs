@@ -166,7 +166,7 @@ fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
     Trouble::new(TroubleKind::Usage, what, "driver", hint)
 }
 
-/// What a plan asks before a run: options decided, and what a workload needs held against what the driver offers.
+/// What a plan asks before a run: options decided, and what a workload needs checked against what the driver offers.
 pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
     match request {
         Request::Driver(request) => decide(request).map(|decided| Answer::Driver(decided.resolved)),

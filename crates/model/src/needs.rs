@@ -1,4 +1,4 @@
-//! What a workload needs, held against what a driver offers, before anything starts.
+//! What a workload needs, checked against what a driver offers before anything starts.
 use crate::outcome::{Trouble, TroubleKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,39 +157,39 @@ mod tests {
     #[test]
     fn what_is_needed_and_not_offered_is_refused_and_both_are_named() {
         let none = Needs::default();
-        let told = |needs: Needs, offers: &[Offer]| needs.check("tpcc", Offers::of(offers), "redis");
+        let check = |needs: Needs, offers: &[Offer]| needs.check("tpcc", Offers::of(offers), "redis");
         for offer in Offer::ALL {
             let needs = Needs {
                 offers: Offers::NONE.and(offer),
                 affected_if_offered: true,
                 ..none
             };
-            let what = told(needs, &[]).map_err(|trouble| trouble.what);
+            let what = check(needs, &[]).map_err(|trouble| trouble.what);
             let words = offer.words();
             assert_eq!(
                 what,
                 Err(format!("tpcc needs {words}, which redis does not offer"))
             );
-            assert_eq!(told(needs, &[Offer::Tls, offer]), Ok(()));
+            assert_eq!(check(needs, &[Offer::Tls, offer]), Ok(()));
         }
     }
 
     #[test]
     fn a_count_is_needed_where_the_system_counts_at_all() {
         let none = Needs::default();
-        let told = |needs: Needs, offers: &[Offer]| needs.unmet(Offers::of(offers));
-        assert_eq!(told(none, &[]), None, "a system that does not count");
+        let unmet = |needs: Needs, offers: &[Offer]| needs.unmet(Offers::of(offers));
+        assert_eq!(unmet(none, &[]), None, "a system that does not count");
         let found = [Offer::CountsFound];
         let changed = Needs {
             affected: Affected::Changed,
             ..none
         };
-        assert_eq!(told(none, &found), None);
-        assert_eq!(told(changed, &found), Some(Offer::CountsChanged));
+        assert_eq!(unmet(none, &found), None);
+        assert_eq!(unmet(changed, &found), Some(Offer::CountsChanged));
         let rather_changed = Needs {
             affected_if_offered: true,
             ..changed
         };
-        assert_eq!(told(rather_changed, &found), None);
+        assert_eq!(unmet(rather_changed, &found), None);
     }
 }

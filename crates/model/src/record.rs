@@ -79,7 +79,7 @@ impl<'a> Record<'a> {
 /// whether that is wrong is for the workload to say. What changes records tells how many it did, or `None` where the
 /// system does not count them.
 pub trait RecordSession {
-    /// As [`crate::driver::Asked::asked`].
+    /// As [`crate::endpoint::Asked::asked`].
     fn asked(&self) -> Option<u32> {
         None
     }

@@ -1,4 +1,4 @@
-//! What Cassandra is told: by a plan, and (`system`) by the control plane.
+//! Options of the Cassandra driver: a plan's, and those that the control plane sets (`system`).
 use crate::server::account::Secret;
 use bakeoff_model::endpoint::Endpoint;
 use schemars::JsonSchema;

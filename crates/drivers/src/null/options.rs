@@ -1,4 +1,4 @@
-//! What a plan says of the null system.
+//! Options of the null driver: a plan's, and those that the control plane sets (`system`).
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! What an account of PostgreSQL's is, and what its refusals mean to a person.
+//! Options of the PostgreSQL driver: a plan's, and those that the control plane sets (`system`). Where they lead, and what a
+//! server's refusals mean to a person.
 use crate::server::account::{Secret, TlsSpec};
 use crate::server::address::Address;
 use crate::server::target::{Protocol, Target, usage};

@@ -1,4 +1,4 @@
-//! What SQLite is told: by a plan, and (`system`) by the control plane.
+//! Options of the SQLite driver: a plan's, and those that the control plane sets (`system`).
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

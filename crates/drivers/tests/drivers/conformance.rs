@@ -36,8 +36,8 @@ async fn load(session: &mut impl RecordSession, keys: &[&str]) {
     }
 }
 
-/// What a driver says of so many rows: nothing where the system does not count.
-fn told(system: &System, rows: u64) -> Option<u64> {
+/// The count that a driver returns for `rows` rows: none where the system does not count.
+fn counted(system: &System, rows: u64) -> Option<u64> {
     system.client.offers.counts().then_some(rows)
 }
 
@@ -48,7 +48,7 @@ async fn every_byte_survives(system: &System, spec: &TableSpec) {
     let written = row("user1", [&printable, quotes, b""]);
     assert_eq!(
         session.insert(T, written.record()).await.unwrap(),
-        told(system, 1)
+        counted(system, 1)
     );
 
     let all = texts(session.read(T, b"user1", Fields::All).await.unwrap().unwrap());
@@ -94,9 +94,9 @@ async fn a_missing_row_is_an_answer(system: &System, spec: &TableSpec) {
             )
             .await
             .unwrap(),
-        told(system, 0)
+        counted(system, 0)
     );
-    assert_eq!(session.delete(T, b"gone").await.unwrap(), told(system, 0));
+    assert_eq!(session.delete(T, b"gone").await.unwrap(), counted(system, 0));
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
@@ -106,7 +106,7 @@ async fn updates_set_what_they_name(system: &System, spec: &TableSpec) {
     let set = |field, value| FieldValue { field, value };
     assert_eq!(
         session.update(T, b"k", &[set(1, b"one")]).await.unwrap(),
-        told(system, 1)
+        counted(system, 1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
@@ -117,14 +117,14 @@ async fn updates_set_what_they_name(system: &System, spec: &TableSpec) {
             .update(T, b"k", &[set(2, b"2"), set(0, b"0")])
             .await
             .unwrap(),
-        told(system, 1)
+        counted(system, 1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"0"[..], b"one", b"2"]
     );
     let all = [set(0, b"x"), set(1, b"y"), set(2, b"z")];
-    assert_eq!(session.update(T, b"k", &all).await.unwrap(), told(system, 1));
+    assert_eq!(session.update(T, b"k", &all).await.unwrap(), counted(system, 1));
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [b"x", b"y", b"z"]
@@ -156,7 +156,7 @@ async fn an_update_to_an_equal_value_counts_its_row(system: &System, spec: &Tabl
             )
             .await
             .unwrap(),
-        told(system, 1)
+        counted(system, 1)
     );
 }
 
@@ -200,7 +200,7 @@ async fn scans_go_in_key_order_to_their_limit_or_the_end(system: &System, spec: 
 async fn deleted_rows_are_gone(system: &System, spec: &TableSpec) {
     let mut session = fresh(system, spec).await;
     load(&mut session, &["a", "b"]).await;
-    assert_eq!(session.delete(T, b"a").await.unwrap(), told(system, 1));
+    assert_eq!(session.delete(T, b"a").await.unwrap(), counted(system, 1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
