@@ -38,7 +38,6 @@ WAYS = {
     "auto": Way("reactor", "wire", None),
     "io_uring": Way("reactor", "wire", "io_uring"),
     "epoll": Way("reactor", "wire", "epoll"),
-    "mysql_async": Way("tokio", "mysql_async", None, systems=("mariadb",)),
 }
 
 ACCOUNTS_PER_SCALE = 100_000  # pgbench's

@@ -18,15 +18,13 @@ _CARGO_TEST = ("cargo", "test", "--locked", "--quiet", "--workspace", "--test")
 _ALLOCATION = "session_allocation"
 
 
-def run_driver_tests(files: Sequence[str], address: Mapping[str, str], *, of: str, only: str = "") -> list[str]:
+def run_driver_tests(files: Sequence[str], address: Mapping[str, str], *, of: str) -> list[str]:
     """Runs the tests in these files of crates/drivers/tests, which must pass; returns why some of them were left out,
-    those for another kind of server than this scheme's aside. `address`: environment variables that name it. `only`:
-    the beginning of names."""
-    modules = [f"{file}::{only}" for file in files if file != _ALLOCATION]
+    those for another kind of server than this scheme's aside. `address`: environment variables that name it."""
+    modules = [f"{file}::" for file in files if file != _ALLOCATION]
     # `acid::mysql_wire::` is not what `mysql_wire::` asks for.
     not_asked = () if "acid" in files else ("--skip", "acid::")
     printed = _passed(["drivers", "--", "--nocapture", *not_asked, *modules], address)
-    assert " 1 passed" in printed or not only, printed[-4000:]
     if _ALLOCATION in files:
         printed += _passed([_ALLOCATION, "--", "--nocapture"], address)
     # Threads print at once, so that one line may hold several.

@@ -52,7 +52,7 @@ def affinities(server: Server) -> set[frozenset[int]]:
 
 
 @pytest.mark.parametrize("work", ["read_only", "read_write", "write_only", "insert"])
-@pytest.mark.parametrize("who", ["sysbench", "epoll", "mysql_async"])
+@pytest.mark.parametrize("who", ["sysbench", "epoll"])
 def test_an_event_has_as_many_statements_as_the_suite_divides_by(
     server: Server, sysbench: Sysbench, tmp_path: Path, work: str, who: str
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_row_is_measured_from_outside_for_both_and_the_server_is_where_it_was(
     server: Server, sysbench: Sysbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suite_client, "MARGIN_S", 3.0)  # a late look is to find the client still there
-    ours = engine(server, tmp_path, "mysql_async")
+    ours = engine(server, tmp_path, "epoll")
     clients: list[Client] = [sysbench, ours]
     bench = Bench(server, clients, [(ours.name, sysbench.name)], QUICK, print)
     before = affinities(server)

@@ -71,12 +71,15 @@ def test_postgresql_is_found_by_the_folder_of_its_socket_too() -> None:
     assert system.engine_driver()[0]["endpoints"][0]["address"] == "/run/postgresql/.s.PGSQL.5432"
 
 
-def test_a_password_is_not_put_at_risk_by_the_choice_of_a_client() -> None:
-    account = {"address": "db1", "user": "bench", "password": {"env": "DB_PASSWORD"}, "client": "mysql_async"}
-    assert "server_public_key_file" not in refusal("mysql", account).hint
-    assert refusal("mysql", account).where == "systems.mysql.client"
-    for good in ({"tls": True}, {"address": "/run/s.sock"}):
-        configured("mysql", Path("/plans"), {**account, **good})
+@pytest.mark.parametrize(("kind", "client"), [("mariadb", "mysql_async"), ("postgresql", "tokio_postgres")])
+def test_a_client_library_of_before_is_refused_with_what_to_do(kind: str, client: str) -> None:
+    refused = refusal(kind, {"start": True, "tls": True, "client": client})
+    assert refused.what == f"the client {client} is no longer part of bakeoff"
+    assert refused.where == f"systems.{kind}.client"
+    assert refused.hint == "leave `client` out: bakeoff's own client makes the load, with `tls`, too"
+
+
+def test_a_key_of_a_server_is_found_relative_to_the_plan_and_a_private_one_needs_none() -> None:
     keyed = configured("mysql", Path("/plans"), {"address": "db1", "server_public_key_file": "key.pem"})
     assert keyed.engine_driver()[0]["server_public_key_file"] == "/plans/key.pem"
     private = refusal("mariadb", {"start": True, "server_public_key_file": "key.pem"})
@@ -84,7 +87,7 @@ def test_a_password_is_not_put_at_risk_by_the_choice_of_a_client() -> None:
 
 
 def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
-    assert refusal("mariadb", {"start": True, "client": "odbc"}).hint == "it is one of: wire, mysql_async"
+    assert refusal("mariadb", {"start": True, "client": "odbc"}).hint == "it is one of: wire"
     hint = refusal("mariadb", {"start": True, "io": "epoll"}).hint
     assert " schema," in hint
     assert "schema_" not in hint
@@ -106,7 +109,6 @@ def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
         ({"start": {"settings": {"a": "1\nuser=root"}}}, "cannot be a setting"),
         ({"start": True, "tls": {"ca_file": "ca.pem"}}, "no certificate of yours"),
         ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
-        ({"start": True, "tls": True, "client": "wire"}, "speaks no TLS"),
         ({"start": True, "client": "odbc"}, 'cannot be "odbc"'),
         ({"start": {"connect": "pipe"}}, '`connect` cannot be the text "pipe"'),
         ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
@@ -180,7 +182,6 @@ def test_an_existing_system_gives_the_engine_the_name_of_the_secret_and_never_th
         "session": {"sort_buffer_size": "1048576", "big_tables": "ON"},
         "client": None,
         "server_public_key_file": None,
-        "throwaway_password": False,
     }
     assert environment == {}
 
@@ -206,9 +207,9 @@ def test_the_null_systems_options_become_the_drivers() -> None:
     assert driver["stalls"] == [{"at_s": 1.0, "for_s": 2.0}]
 
 
-def test_the_client_library_is_passed_on() -> None:
-    driver, _ = configured("mysql", Path("/x"), {"address": "db1", "client": "mysql_async"}).engine_driver()
-    assert driver["client"] == "mysql_async"
+def test_a_plan_may_go_on_to_name_our_own_client() -> None:
+    driver, _ = configured("mysql", Path("/x"), {"address": "db1", "tls": True, "client": "wire"}).engine_driver()
+    assert driver["client"] == "wire"
 
 
 def test_what_is_at_an_address_needs_no_program_here() -> None:
@@ -237,13 +238,13 @@ def test_a_part_of_an_option_of_the_driver_is_refused_at_the_option() -> None:
 
 
 def test_what_the_engine_alone_knows_is_no_option_of_a_plan() -> None:
-    for option in ("endpoints", "throwaway_password"):
+    for option in ("endpoints",):
         assert refusal("mysql", {"address": "a", option: 1}).what == f"unknown key `{option}`"
     assert refusal("null", {"store_path": "/x"}).what == "unknown key `store_path`"
 
 
 def test_options_of_the_way_shape_no_data_and_variables_of_sessions_may() -> None:
-    table = {"start": True, "tls": True, "client": "mysql_async", "session": {"sql_mode": "ANSI"}}
+    table = {"start": True, "tls": True, "client": "wire", "session": {"sql_mode": "ANSI"}}
     assert SYSTEMS["mariadb"].shaping_options(table, None) == {"start": True, "session": {"sql_mode": "ANSI"}}
 
 

@@ -43,26 +43,13 @@ def test_a_runner_that_a_system_does_not_run_on_is_refused() -> None:
     assert "'kqueue' is not a level of io" in refused("io = 'kqueue'").what
 
 
-@pytest.mark.parametrize(
-    ("option", "factors", "what"),
-    [
-        ("client = 'wire'", "runner = 'tokio'", "does not run on the runner tokio"),
-        ("client = 'mysql_async'", "runner = 'reactor'", "does not run on the runner reactor"),
-        ("client = 'mysql_async'", "io = 'epoll'", "`io` has no meaning on the runner tokio"),
-        ("tls = true", "runner = 'reactor'", "does not run on the runner reactor"),
-        ("tls = true", "io = 'io_uring'", "`io` has no meaning on the runner tokio"),
-    ],
-)
-def test_a_client_library_that_does_not_run_so_is_refused_before_anything_starts(
-    option: str, factors: str, what: str
-) -> None:
-    found = refused(factors, systems=f"{MARIADB}\n{option}")
-    assert what in found.what
-    assert "runs on" in found.hint
-
-
-def test_a_client_library_may_be_chosen_by_its_runner() -> None:
-    assert [c.runner for c in read("runner = ['reactor', 'tokio']", systems=MARIADB).cells] == ["reactor", "tokio"]
+def test_a_runner_that_made_the_load_with_tls_is_refused_with_what_to_do() -> None:
+    for option in ("", "tls = true", "client = 'wire'"):
+        found = refused("runner = 'tokio'", systems=f"{MARIADB}\n{option}")
+        assert "mysql does not run on the runner tokio" in found.what
+        assert found.hint == "leave `runner` out: it runs on reactor"
+    (cell,) = read("io = 'epoll'", systems=f"{MARIADB}\ntls = true").cells
+    assert (cell.runner, cell.io) == ("reactor", "epoll")
 
 
 def test_a_retry_by_the_systems_own_codes_reaches_the_cell() -> None:

@@ -224,14 +224,12 @@ def test_the_test_of_2012_asks_what_the_script_of_that_time_asked(name: str, siz
     assert found.cells[0].retry.on_codes == ["1213", "1020", "1205", "40P01", "23505", "40001"]
 
 
-def test_what_one_client_library_lacks_is_refused_where_the_plan_names_it() -> None:
+def test_statements_are_sent_together_under_tls_too() -> None:
     text = (
-        "title = 't'\n[systems.pg]\nkind = 'postgresql'\nstart = true\nclient = 'tokio_postgres'\n"
+        "title = 't'\n[systems.pg]\nkind = 'postgresql'\nstart = true\ntls = true\n"
         "[workload]\nkind = 'sysbench'\npipeline = true\n"
     )
+    assert read_plan(text, ROOT, must_run=False).cells
     with pytest.raises(PlanError) as refused:
-        read_plan(text, ROOT, must_run=False)
-    assert "postgresql with the client tokio_postgres does not offer" in refused.value.what
-    assert refused.value.where == "the plan, line 5, [systems.pg] client"
-    assert refused.value.hint == 'client = "wire" offers it'
-    assert read_plan(text.replace("client = 'tokio_postgres'\n", ""), ROOT, must_run=False).cells
+        read_plan(text.replace("postgresql", "mysql"), ROOT, must_run=False)
+    assert "which mysql does not offer" in refused.value.what

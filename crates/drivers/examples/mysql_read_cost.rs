@@ -7,9 +7,9 @@
 #[path = "../tests/bench/mod.rs"]
 mod bench;
 
-use bakeoff_drivers::mysql::library::LibraryDriver;
+use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::record::{Fields, Record, RecordSession, Table, TableSpec, ValueType};
-use bench::{mysql_driver, mysql_spec, open, run};
+use bench::{mysql_spec, open, run_on_reactor, wire_driver};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,8 +25,8 @@ fn main() {
         args.next().unwrap_or(5),
         args.next().unwrap_or(1),
     );
-    let driver = Arc::new(mysql_driver(mysql_spec().expect("a server"), None));
-    run(load(&driver));
+    let driver = Arc::new(wire_driver(mysql_spec().expect("a server"), None));
+    run_on_reactor(load(&driver));
     let idle_bytes = memory_bytes();
     let threads: Vec<_> = (0..workers)
         .map(|worker| {
@@ -62,7 +62,7 @@ fn usertable() -> TableSpec {
     }
 }
 
-async fn load(driver: &LibraryDriver) {
+async fn load(driver: &WireDriver) {
     let spec = usertable();
     let mut session = open(driver).await.unwrap();
     session.attach(std::slice::from_ref(&spec)).await.unwrap();
@@ -91,12 +91,8 @@ async fn load(driver: &LibraryDriver) {
     println!("loaded {ROWS} rows in {:.1} s", begin.elapsed().as_secs_f64());
 }
 
-fn read(driver: &LibraryDriver, worker: u64, sessions: u64, time: Duration) -> (u64, f64, f64) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+fn read(driver: &WireDriver, worker: u64, sessions: u64, time: Duration) -> (u64, f64, f64) {
+    run_on_reactor(async {
         let done = Rc::new(std::cell::Cell::new(0u64));
         let mut open_sessions = Vec::new();
         for _ in 0..sessions {
@@ -106,12 +102,12 @@ fn read(driver: &LibraryDriver, worker: u64, sessions: u64, time: Duration) -> (
             open_sessions.push(session);
         }
         let (begin, cpu_before_s) = (Instant::now(), thread_cpu_s());
-        let tasks: Vec<_> = open_sessions
+        let users: Vec<_> = open_sessions
             .into_iter()
             .enumerate()
             .map(|(i, mut session)| {
                 let done = done.clone();
-                tokio::task::spawn_local(async move {
+                async move {
                     let mut random = worker << 32 | i as u64 | 1;
                     let mut key = Vec::new();
                     while begin.elapsed() < time {
@@ -125,13 +121,10 @@ fn read(driver: &LibraryDriver, worker: u64, sessions: u64, time: Duration) -> (
                         assert_eq!(row.unwrap().len(), 11);
                         done.set(done.get() + 1);
                     }
-                    session
-                })
+                }
             })
             .collect();
-        for task in tasks {
-            task.await.unwrap();
-        }
+        bakeoff_reactor::join_all(users).await;
         (
             done.get(),
             thread_cpu_s() - cpu_before_s,

@@ -35,13 +35,13 @@ pub const DRIVER: Registration = Registration {
     options: Options::of::<CassandraSpec>(),
     library: || "scylla (on tokio)".into(),
     isolation: &[],
-    clients: &[ClientLibrary {
+    client: ClientLibrary {
         name: "cassandra",
         runners: CassandraDriver::RUNNERS,
         // Rows lie in the order of a hash of their keys, so there are no scans.
         offers: Offers::NONE,
         make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
-    }],
+    },
 };
 
 /// Where troubles lie that no endpoint has.

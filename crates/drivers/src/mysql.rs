@@ -1,11 +1,9 @@
-//! MariaDB, MySQL, Percona Server and what else speaks their protocol, through two clients: our own on the reactor
-//! ([`wire`]), and mysql_async on tokio ([`library`]), which has TLS.
+//! MariaDB, MySQL, Percona Server and what else speaks their protocol, through our own client on the reactor ([`wire`]).
 //!
 //! A session counts found rows (those of an UPDATE that changes nothing, too) unless the workload needs it otherwise.
 pub(crate) mod bulk;
 pub(crate) mod errors;
 pub(crate) mod kill;
-pub mod library;
 pub(crate) mod options;
 pub(crate) mod server_key;
 pub(crate) mod settings;
@@ -17,28 +15,28 @@ use crate::registration::{Options, Registration};
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, NumberTaken, Partitioning, Upsert};
-pub use options::{MysqlClient, MysqlSpec};
+pub use options::MysqlSpec;
 
 pub const DRIVER: Registration = Registration {
     kind: "mysql",
     options: Options::of::<MysqlSpec>(),
-    library: || "wire (our own, on the reactor) or mysql_async (on tokio)".into(),
+    library: || "wire (our own, on the reactor)".into(),
     isolation: &[
         Isolation::ReadUncommitted,
         Isolation::ReadCommitted,
         Isolation::RepeatableRead,
         Isolation::Serializable,
     ],
-    clients: &[wire::CLIENT, library::CLIENT],
+    client: wire::CLIENT,
 };
 
-/// Of both clients.
 const OFFERS: Offers = Offers::of(&[
     Offer::Transactions,
     Offer::Scan,
     Offer::CountsFound,
     Offer::CountsChanged,
     Offer::PlainIndex,
+    Offer::Tls,
 ]);
 
 pub(crate) static DIALECT: Dialect = Dialect {

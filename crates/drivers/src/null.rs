@@ -28,12 +28,12 @@ pub const DRIVER: Registration = Registration {
     options: Options::of::<NullSpec>(),
     library: String::new,
     isolation: &[],
-    clients: &[ClientLibrary {
+    client: ClientLibrary {
         name: "null",
         runners: NullDriver::RUNNERS,
         offers: OFFERS,
         make: Make::Records(|spec| Ok(object(driver(spec)?, AnyRecords::new))),
-    }],
+    },
 };
 
 const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);

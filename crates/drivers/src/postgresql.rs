@@ -1,12 +1,9 @@
-//! PostgreSQL and what else speaks its protocol, through two clients: our own on the reactor ([`wire`]), and
-//! tokio-postgres on tokio (`library`), which has TLS.
+//! PostgreSQL and what else speaks its protocol, through our own client on the reactor ([`wire`]).
 //!
 //! An UPDATE counts the rows it found, changed or not: the server knows no other count.
 pub(crate) mod copy;
 pub(crate) mod errors;
 pub(crate) mod kind;
-#[cfg(feature = "tokio_postgres")]
-pub mod library;
 pub(crate) mod numeric;
 pub(crate) mod options;
 pub(crate) mod settings;
@@ -16,30 +13,28 @@ use crate::registration::{Options, Registration};
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Partitioning};
-pub use options::{PostgresqlClient, PostgresqlSpec};
+pub use options::PostgresqlSpec;
 
 pub const DRIVER: Registration = Registration {
     kind: "postgresql",
     options: Options::of::<PostgresqlSpec>(),
-    library: || match cfg!(feature = "tokio_postgres") {
-        true => "wire (our own, on the reactor) or tokio-postgres (on tokio)".into(),
-        false => "wire (our own, on the reactor)".into(),
-    },
+    library: || "wire (our own, on the reactor)".into(),
     isolation: &[
         Isolation::ReadCommitted,
         Isolation::RepeatableRead,
         Isolation::Snapshot,
         Isolation::Serializable,
     ],
-    clients: &[
-        wire::CLIENT,
-        #[cfg(feature = "tokio_postgres")]
-        library::CLIENT,
-    ],
+    client: wire::CLIENT,
 };
 
-/// Of all clients.
-const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::Pipeline,
+    Offer::Tls,
+]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "postgresql",

@@ -18,13 +18,11 @@ pub struct Registration {
     pub library: fn() -> String,
     /// Levels that can be asked for.
     pub isolation: &'static [Isolation],
-    /// At least one, the preferred one first.
-    pub clients: &'static [ClientLibrary],
+    pub client: ClientLibrary,
 }
 
-/// A client library, on the runners that suit it.
+/// What makes the load, on the runners that suit it.
 pub struct ClientLibrary {
-    /// In a plan, where there are several.
     pub name: &'static str,
     /// The preferred one first.
     pub runners: &'static [RunnerKind],
@@ -45,14 +43,9 @@ impl Registration {
         })
     }
 
-    /// Of all clients, preferred one first.
-    pub fn runners(&self) -> Vec<RunnerKind> {
-        runners(self.clients)
-    }
-
-    pub fn capabilities(&self, client: &ClientLibrary) -> Capabilities {
+    pub fn capabilities(&self) -> Capabilities {
         Capabilities {
-            offers: client.offers,
+            offers: self.client.offers,
             isolation: self.isolation.to_vec(),
         }
     }
@@ -73,14 +66,6 @@ impl Registration {
         }
         schema
     }
-}
-
-pub(crate) fn runners<'a>(clients: impl IntoIterator<Item = &'a ClientLibrary>) -> Vec<RunnerKind> {
-    clients
-        .into_iter()
-        .flat_map(|client| client.runners)
-        .copied()
-        .collect()
 }
 
 /// The options of a kind: a structure whose fields say type, default, bounds (`#[schemars(range(..))]`) and meaning (the doc

@@ -1,41 +1,67 @@
-//! From what a plan says of a driver to its options decided, the client library that is taken, and what that offers.
-use crate::registration::{ClientLibrary, Registration, runners};
-use bakeoff_model::needs::{Needs, Offer};
-use bakeoff_model::options::unreadable;
+//! From what a plan says of a driver to its options decided, and what it offers.
+use crate::registration::{ClientLibrary, Registration};
+use bakeoff_model::needs::Needs;
+use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{DriverRequest, ResolvedDriver};
-use bakeoff_model::run::{DriverSpec, Isolation, RunSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 
-/// The options of a plan decided, and the client library that is taken.
+/// The options of a plan decided, and what may be asked with them.
 pub struct Decided {
     pub resolved: ResolvedDriver,
-    spec: DriverSpec,
     kind: &'static Registration,
 }
 
 pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     let kind = Registration::of(&request.kind)?;
+    has_client(&request.options)?;
     let options = (kind.options.decide)(&request.options)?;
-    let spec = DriverSpec::new(kind.kind, options).map_err(|error| unreadable(&error, "driver"))?;
-    let clients = left(kind, &spec, request.runner)?;
+    has_runner(kind, request.runner)?;
     has_level(kind, request.isolation)?;
     Ok(Decided {
         resolved: ResolvedDriver {
-            options: spec.options.clone(),
-            client: clients[0].name.into(),
-            runners: runners(clients.iter().copied()),
-            offers: kind.capabilities(clients[0]),
+            options,
+            client: kind.client.name.into(),
+            runners: kind.client.runners.to_vec(),
+            offers: kind.capabilities(),
         },
-        spec,
         kind,
     })
 }
 
-/// The client library that a run's document asks for.
+/// What makes the load of a run.
 pub fn client(spec: &RunSpec) -> Result<&'static ClientLibrary, Trouble> {
     let kind = Registration::of(&spec.driver.kind)?;
     has_level(kind, spec.isolation)?;
-    left(kind, &spec.driver, spec.runner).map(|clients| clients[0])
+    has_runner(kind, spec.runner)?;
+    Ok(&kind.client)
+}
+
+/// Plans of before may name a client library that made the load where there was TLS.
+fn has_client(options: &Said) -> Result<(), Trouble> {
+    match options.get("client").and_then(|client| client.as_str()) {
+        Some(gone @ ("mysql_async" | "tokio_postgres")) => Err(refuse(
+            "client",
+            format!("the client {gone} is no longer part of bakeoff"),
+            "leave `client` out: bakeoff's own client makes the load, with `tls`, too",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn has_runner(kind: &Registration, asked: Option<RunnerKind>) -> Result<(), Trouble> {
+    let runners = kind.client.runners;
+    let Some(runner) = asked.filter(|runner| !runners.contains(runner)) else {
+        return Ok(());
+    };
+    let what = format!(
+        "the driver {} does not run on the runner {}",
+        kind.kind,
+        runner.name()
+    );
+    let names: Vec<&str> = runners.iter().map(|runner| runner.name()).collect();
+    let hint = format!("leave `runner` out: it runs on {}", names.join(" or "));
+    Err(refuse("runner", what, hint))
 }
 
 fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Trouble> {
@@ -51,94 +77,10 @@ fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Troubl
     Err(refuse("isolation", what, hint))
 }
 
-/// The clients that are left with these options, preferred one first; at least one.
-fn left(
-    kind: &'static Registration,
-    spec: &DriverSpec,
-    runner: Option<RunnerKind>,
-) -> Result<Vec<&'static ClientLibrary>, Trouble> {
-    let mut clients: Vec<_> = kind.clients.iter().collect();
-    let speaks_tls = |client: &ClientLibrary| client.offers.has(Offer::Tls);
-    if let Some(client) = spec.client() {
-        clients.retain(|known| known.name == client);
-        if clients.is_empty() {
-            let what = format!("this engine was built without the client {client}");
-            return Err(refuse("client", what, "leave `client` out"));
-        }
-    }
-    if spec.tls() {
-        clients.retain(|client| speaks_tls(client));
-        if clients.is_empty() {
-            return Err(no_tls(kind, spec));
-        }
-    }
-    let Some(runner) = runner else {
-        return Ok(clients);
-    };
-    let possible: Vec<&str> = runners(clients.iter().copied())
-        .iter()
-        .map(|runner| runner.name())
-        .collect();
-    let all = possible.len() == kind.runners().len();
-    let hint = format!(
-        "{}it runs on {}",
-        if all {
-            ""
-        } else {
-            "with the `client` or `tls` asked for, "
-        },
-        possible.join(" or ")
-    );
-    clients.retain(|client| client.runners.contains(&runner));
-    if clients.is_empty() {
-        let what = format!(
-            "the driver {} does not run on the runner {}",
-            kind.kind,
-            runner.name()
-        );
-        return Err(refuse("runner", what, hint));
-    }
-    Ok(clients)
-}
-
-fn no_tls(kind: &Registration, spec: &DriverSpec) -> Trouble {
-    let able = kind.clients.iter().find(|client| client.offers.has(Offer::Tls));
-    match (spec.client(), able) {
-        (Some(client), Some(able)) => refuse(
-            "client",
-            format!("the client `{client}` speaks no TLS"),
-            format!("leave `client` out, or write client = \"{}\"", able.name),
-        ),
-        _ => refuse(
-            "tls",
-            format!("no client of {} in this engine speaks TLS", kind.kind),
-            "leave `tls` out",
-        ),
-    }
-}
-
 impl Decided {
-    /// Holds what a workload needs against what this driver offers with its options. A refusal names both, and the client
-    /// that would do where there is one.
+    /// Holds what a workload needs against what this driver offers. A refusal names both.
     pub fn meet(&self, needs: &Needs, workload: &str) -> Result<(), Trouble> {
-        let Registration { kind, clients, .. } = self.kind;
-        let name = match clients.len() {
-            1 => (*kind).to_owned(),
-            _ => format!("{kind} with the client {}", self.resolved.client),
-        };
-        let meets = |offers| needs.check(workload, offers, &name);
-        meets(self.resolved.offers.offers).map_err(|refused| {
-            let other = clients.iter().find(|client| meets(client.offers).is_ok());
-            let Some(other) = other else {
-                return refused;
-            };
-            let without = match self.spec.tls() && !other.offers.has(Offer::Tls) {
-                true => ", without `tls`",
-                false => "",
-            };
-            let hint = format!("client = \"{}\"{without} offers it", other.name);
-            refuse("client", refused.what, hint)
-        })
+        needs.check(workload, self.resolved.offers.offers, self.kind.kind)
     }
 }
 

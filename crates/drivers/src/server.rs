@@ -3,12 +3,14 @@
 pub mod abandoned;
 pub mod account;
 pub mod address;
-#[cfg(any(feature = "mysql", feature = "tokio_postgres"))]
-pub mod authority;
+#[cfg(feature = "tls")]
+pub mod channel;
 pub mod errors;
 pub mod read;
 pub mod statement;
 pub mod target;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod whereabouts;
 
 use bakeoff_model::time::{now_ns, sleep_until};

@@ -36,12 +36,12 @@ pub const DRIVER: Registration = Registration {
     options: Options::of::<SqliteSpec>(),
     library: || format!("SQLite {}", rusqlite::version()),
     isolation: &[Isolation::Serializable],
-    clients: &[ClientLibrary {
+    client: ClientLibrary {
         name: "sqlite",
         runners: SqliteDriver::RUNNERS,
         offers: OFFERS,
         make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
-    }],
+    },
 };
 
 static DIALECT: Dialect = Dialect {

@@ -56,7 +56,7 @@ impl Workload {
 
     /// Whether sessions of this kind of system are what it asks.
     fn fits(&self, driver: &Registration) -> bool {
-        let client = &driver.clients[0];
+        let client = &driver.client;
         let shape = !matches!((&self.execute, client.make), (Execute::Sql(_), Make::Records(_)));
         shape && (client.offers.has(Offer::Transactions) || !self.transactions)
     }
@@ -190,8 +190,8 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
 pub fn list() -> String {
     let listed = |kind: &&Registration| ListedDriver {
         kind: kind.kind.into(),
-        runners: kind.runners(),
-        capabilities: kind.capabilities(&kind.clients[0]),
+        runners: kind.client.runners.to_vec(),
+        capabilities: kind.capabilities(),
         library: (kind.library)(),
         workloads: WORKLOADS
             .iter()

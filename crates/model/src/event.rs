@@ -28,7 +28,7 @@ pub struct Ready {
     pub runner: RunnerKind,
     /// How the reactor talks to the kernel; absent on other runners.
     pub io: Option<IoKind>,
-    /// The client library that speaks to the system (`mysql_async`, `wire`, ...).
+    /// The client library that speaks to the system (`wire`, `scylla`, ...).
     pub client: String,
     pub workers: u32,
     pub sessions: u32,

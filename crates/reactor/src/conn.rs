@@ -27,6 +27,7 @@ enum State {
     Done(i32),
 }
 
+/// A request, and what has been received.
 #[derive(Default)]
 pub struct Buffers {
     pub request: Vec<u8>,
@@ -48,15 +49,15 @@ impl Buffers {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// So many bytes more lie in the room that was given out.
+    /// So many bytes more lie in the room that was given out, which had as many.
     #[inline]
     pub fn fill(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
-    /// Free room for what will be received: place and length, at least 1.
+    /// Free room for what comes next, at least 1 byte.
     #[inline]
-    fn room(&mut self) -> (*mut u8, usize) {
+    pub fn room(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.input.len() > KEPT_BYTES {
@@ -66,8 +67,7 @@ impl Buffers {
         if self.end == self.input.len() {
             self.grow();
         }
-        let room = &mut self.input[self.end..];
-        (room.as_mut_ptr(), room.len())
+        &mut self.input[self.end..]
     }
 
     /// Makes room: by moving what is left to the front when that is half or more, else by doubling.
@@ -155,7 +155,8 @@ impl Conn {
         self.request
             .set((buffers.request.as_ptr(), buffers.request.len()));
         if matches!(step, Step::Exchange | Step::Receive) {
-            self.room.set(buffers.room());
+            let room = buffers.room();
+            self.room.set((room.as_mut_ptr(), room.len()));
         }
         self.held.set(Some(buffers));
         self.task.set(task);

@@ -16,6 +16,7 @@ mod stream;
 mod sys;
 mod timers;
 
+pub use conn::Buffers;
 pub use connect::Address;
 pub use executor::{block_on, join_all, spawn, spawn_to_end};
 pub use margin::Margin;

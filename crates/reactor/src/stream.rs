@@ -73,6 +73,11 @@ impl Stream {
         }
     }
 
+    /// Takes other buffers: what the next operation sends and where it receives to.
+    pub fn swap_buffers(&mut self, others: &mut Option<Box<Buffers>>) {
+        std::mem::swap(&mut self.buffers, others);
+    }
+
     /// Sends the request and receives the first bytes of the answer, as one operation. At least one byte more is in
     /// `input` afterwards. Errors: what the kernel says; `UnexpectedEof` when the other side has closed.
     #[inline]

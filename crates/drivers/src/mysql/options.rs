@@ -1,6 +1,6 @@
 //! Options of the MySQL driver: a plan's, and those that the control plane sets (`system`). Where they lead, and what a
 //! server's refusals mean to a person.
-use crate::server::account::{Secret, TlsSpec};
+use crate::server::account::{ClientName, Secret, TlsSpec};
 use crate::server::target::{Protocol, Target};
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{OpError, Trouble};
@@ -29,30 +29,17 @@ pub struct MysqlSpec {
     #[serde(default, rename = "session")]
     #[schemars(title = "a table of variables")]
     pub session_variables: BTreeMap<String, String>,
-    /// Which client library makes the load. Default: our own, or mysql_async where there is TLS.
+    /// Not needed: the load's client is bakeoff's own.
     #[serde(default)]
-    pub client: Option<MysqlClient>,
+    pub client: Option<ClientName>,
     /// PEM file with an existing server's RSA public key, to which the password may be encrypted over plain TCP. Absent: a
     /// server that asks for the password itself there is refused.
     #[serde(default)]
     pub server_public_key_file: Option<String>,
-    /// The password was made for this server and ends with it, so that nothing is lost with it.
-    #[serde(default)]
-    #[schemars(extend("system" = true))]
-    pub throwaway_password: bool,
     /// Appended to every CREATE TABLE: `PAGE_COMPRESSED=1`, `ENGINE=ROCKSDB`.
     #[serde(default)]
     #[schemars(extend("system" = true))]
     pub table_options: String,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum MysqlClient {
-    /// Our own, on the reactor; no TLS.
-    Wire,
-    /// The library mysql_async, on tokio.
-    MysqlAsync,
 }
 
 /// Where troubles lie that no endpoint has.
@@ -106,7 +93,6 @@ mod tests {
             session_variables: Default::default(),
             client: None,
             server_public_key_file: None,
-            throwaway_password: false,
             table_options: String::new(),
         }
     }

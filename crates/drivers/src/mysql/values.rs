@@ -1,4 +1,4 @@
-//! Cells that both clients put into a row alike.
+//! Cells that answers in binary and in text put into a row alike.
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::{Civil, Decimal, Timestamp, Value};
 

@@ -2,7 +2,7 @@
 //!
 //! A session is one connection and one statement at a time. A request is written into the connection's buffer and sent
 //! together with the receive for its answer; rows are read where they arrived and copied once, into the session's row
-//! buffer. Per operation nothing is allocated. There is no TLS here: with `tls` the client is mysql_async.
+//! buffer. Per operation nothing is allocated.
 //!
 //! Sources: the MySQL and MariaDB documents of the client/server protocol; handshake and authentication are
 //! mysql_common's.
@@ -26,13 +26,14 @@ use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
+use crate::server::tls::Encryption;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Affected, Needs, Offers};
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
@@ -69,26 +70,25 @@ pub struct WireDriver {
 impl WireDriver {
     /// Looks up names, which may block, and finds password and key; connects to nothing. `timeout` bounds connecting, too.
     pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
-        if spec.tls.is_some() {
-            return Err(Trouble::new(
-                TroubleKind::Usage,
-                "the wire client has no TLS",
-                "mysql driver: client",
-                "leave `client` out, or set it to \"mysql_async\"",
-            ));
-        }
         let settings = Settings::new(&spec.session_variables, isolation)?;
         let key = spec.server_public_key_file.as_deref().map(ServerKey::read);
         let key = key.transpose()?.map(Arc::new);
-        let route = |target: Target| {
+        let targets = targets(&spec)?;
+        let encryptions = Encryption::towards(spec.tls.as_ref(), &targets, DRIVER)?;
+        let route = |(target, encryption): (Target, _)| {
             Ok(Arc::new(Route {
                 whereabouts: target.address.locate(&target.place, DRIVER)?,
                 target,
+                encryption,
                 key: key.clone(),
             }))
         };
         Ok(Self {
-            routes: targets(&spec)?.into_iter().map(route).collect::<Result<_, _>>()?,
+            routes: targets
+                .into_iter()
+                .zip(encryptions)
+                .map(route)
+                .collect::<Result<_, _>>()?,
             settings,
             dialect: dialect(&spec.table_options),
             connect_timeout: timeout,
@@ -135,6 +135,7 @@ impl Driver for WireDriver {
 struct Route {
     target: Target,
     whereabouts: Whereabouts,
+    encryption: Option<Arc<Encryption>>,
     key: Option<Arc<ServerKey>>,
 }
 
@@ -145,8 +146,9 @@ impl Route {
             password: self.target.password.as_deref().unwrap_or_default(),
             schema: &self.target.database,
             affected,
+            encryption: self.encryption.as_deref(),
             trust: match &self.key {
-                _ if address.is_local() => Trust::Socket,
+                _ if address.is_local() || self.encryption.is_some() => Trust::Listener,
                 Some(key) => Trust::Key(key),
                 None => Trust::Nobody,
             },

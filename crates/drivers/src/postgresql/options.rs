@@ -1,6 +1,6 @@
 //! Options of the PostgreSQL driver: a plan's, and those that the control plane sets (`system`). Where they lead, and what a
 //! server's refusals mean to a person.
-use crate::server::account::{Secret, TlsSpec};
+use crate::server::account::{ClientName, Secret, TlsSpec};
 use crate::server::address::Address;
 use crate::server::target::{Protocol, Target, usage};
 use bakeoff_model::endpoint::Endpoint;
@@ -30,22 +30,9 @@ pub struct PostgresqlSpec {
     #[serde(default, rename = "session")]
     #[schemars(title = "a table of variables")]
     pub session_variables: BTreeMap<String, String>,
-    /// Which client library makes the load. Default: our own, or tokio-postgres where there is TLS.
+    /// Not needed: the load's client is bakeoff's own.
     #[serde(default)]
-    pub client: Option<PostgresqlClient>,
-    /// The password was made for this server and ends with it, so that nothing is lost with it.
-    #[serde(default)]
-    #[schemars(extend("system" = true))]
-    pub throwaway_password: bool,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum PostgresqlClient {
-    /// Our own, on the reactor; no TLS.
-    Wire,
-    /// The library tokio-postgres, on tokio.
-    TokioPostgres,
+    pub client: Option<ClientName>,
 }
 
 /// Where troubles lie that no endpoint has.
@@ -78,7 +65,7 @@ pub fn targets(spec: &PostgresqlSpec) -> Result<Vec<Target>, Trouble> {
     )?;
     for target in &targets {
         if let Address::Socket(path) = &target.address
-            && socket(path).is_none()
+            && !is_socket(path)
         {
             let hint = "name the socket itself: `/run/postgresql/.s.PGSQL.5432`";
             return Err(usage("not a socket of PostgreSQL", &target.place, hint));
@@ -87,10 +74,10 @@ pub fn targets(spec: &PostgresqlSpec) -> Result<Vec<Target>, Trouble> {
     Ok(targets)
 }
 
-/// Folder and port of a socket's path.
-pub fn socket(path: &str) -> Option<(&str, u16)> {
-    let (folder, port) = path.split_once("/.s.PGSQL.")?;
-    Some((folder, port.parse().ok()?))
+/// Whether this path ends as one of PostgreSQL's sockets does.
+fn is_socket(path: &str) -> bool {
+    let port = path.split_once("/.s.PGSQL.").map(|(_, port)| port.parse::<u16>());
+    matches!(port, Some(Ok(_)))
 }
 
 #[cfg(test)]
@@ -115,7 +102,6 @@ mod tests {
             tls,
             session_variables: Default::default(),
             client: None,
-            throwaway_password: false,
         };
         targets(&spec)
             .err()

@@ -2,8 +2,7 @@
 //!
 //! A session is one connection and one statement at a time. A prepared statement is bound and executed by one request of
 //! three messages, written into the connection's buffer and sent together with the receive for its answer; rows are read
-//! where they arrived and copied once, into the session's row buffer. Per operation nothing is allocated. There is no TLS
-//! here: with `tls` the client is tokio-postgres.
+//! where they arrived and copied once, into the session's row buffer. Per operation nothing is allocated.
 //!
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol"; authentication is postgres-protocol's.
 mod answer;
@@ -25,13 +24,14 @@ use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
+use crate::server::tls::Encryption;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
-use bakeoff_model::needs::{Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::needs::{Needs, Offers};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
@@ -39,19 +39,20 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
-use bakeoff_reactor::{Address, Stream};
+use bakeoff_reactor::Address;
 use link::Link;
 use login::Account;
 use request::{CancelKey, Prepared};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
     runners: WireDriver::RUNNERS,
-    offers: OFFERS.and(Offer::Pipeline),
+    offers: OFFERS,
     make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
 };
 
@@ -60,7 +61,7 @@ fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
 }
 
 pub struct WireDriver {
-    targets: Vec<(Target, Whereabouts)>,
+    routes: Vec<Route>,
     settings: Settings,
     connect_timeout: Duration,
 }
@@ -72,23 +73,21 @@ impl WireDriver {
         isolation: Option<Isolation>,
         timeout: Duration,
     ) -> Result<Self, Trouble> {
-        if spec.tls.is_some() {
-            return Err(Trouble::new(
-                TroubleKind::Usage,
-                "the wire client has no TLS",
-                "postgresql driver: client",
-                "leave `client` out, or set it to \"tokio_postgres\"",
-            ));
-        }
-        let located = |target: Target| {
-            let whereabouts = target.address.locate(&target.place, DRIVER)?;
-            Ok((target, whereabouts))
+        let targets = targets(spec)?;
+        let encryptions = Encryption::towards(spec.tls.as_ref(), &targets, DRIVER)?;
+        let route = |(target, encryption): (Target, _)| {
+            Ok(Route {
+                whereabouts: target.address.locate(&target.place, DRIVER)?,
+                target,
+                encryption,
+            })
         };
         Ok(Self {
             settings: Settings::new(&spec.session_variables, isolation)?,
-            targets: targets(spec)?
+            routes: targets
                 .into_iter()
-                .map(located)
+                .zip(encryptions)
+                .map(route)
                 .collect::<Result<_, _>>()?,
             connect_timeout: timeout,
         })
@@ -110,9 +109,10 @@ impl Driver for WireDriver {
         Ok(())
     }
     async fn session(&self, _client: &(), endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
-        let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
+        let route = &self.routes[endpoint % self.routes.len()];
+        let target = &route.target;
         let opening = async {
-            let session = WireSession::connect(target, whereabouts, self.connect_timeout).await;
+            let session = WireSession::connect(route, self.connect_timeout).await;
             let mut session = session.map_err(|error| target.connect_failed(error))?;
             let set = self.settings.apply(&mut session).await;
             set.map_err(|error| target.named(error))?;
@@ -125,6 +125,13 @@ impl Driver for WireDriver {
     }
 }
 
+/// One endpoint, and as whom it is spoken to.
+struct Route {
+    target: Target,
+    whereabouts: Whereabouts,
+    encryption: Option<Arc<Encryption>>,
+}
+
 pub struct WireSession {
     link: Link,
     statements: Vec<Rc<Prepared>>,
@@ -134,6 +141,7 @@ pub struct WireSession {
     /// BEGIN and COMMIT, for a pipeline.
     brackets: Vec<Rc<Prepared>>,
     address: Address,
+    encryption: Option<Arc<Encryption>>,
     key: CancelKey,
 }
 
@@ -154,17 +162,15 @@ fn shared(prepared: Prepared) -> Rc<Prepared> {
 }
 
 impl WireSession {
-    async fn connect(target: &Target, whereabouts: &Whereabouts, limit: Duration) -> Result<Self, OpError> {
-        let (stream, address) = whereabouts.connect(limit).await?;
-        Self::log_in(stream, target, address).await
-    }
-
-    async fn log_in(stream: Stream, target: &Target, address: Address) -> Result<Self, OpError> {
+    async fn connect(route: &Route, limit: Duration) -> Result<Self, OpError> {
+        let (stream, address) = route.whereabouts.connect(limit).await?;
+        let target = &route.target;
         let mut link = Link::new(stream);
         let account = Account {
             user: &target.user,
             password: target.password.as_deref(),
             database: &target.database,
+            encryption: route.encryption.as_deref(),
             is_local: address.is_local(),
         };
         let key = login::log_in(&mut link, &account).await?;
@@ -176,6 +182,7 @@ impl WireSession {
             tables: Vec::new(),
             brackets: Vec::new(),
             address,
+            encryption: route.encryption.clone(),
             key,
         })
     }
@@ -285,7 +292,7 @@ impl Drop for WireSession {
     /// As far as it goes without waiting: a server logs a client that leaves without a word.
     fn drop(&mut self) {
         match self.link.is_in_flight() {
-            true => cancel::cancel(self.address.clone(), self.key),
+            true => cancel::cancel(self.address.clone(), self.encryption.take(), self.key),
             false => self.link.say(&request::QUIT),
         }
     }

@@ -26,6 +26,14 @@ pub struct TlsSpec {
     pub verify: bool,
 }
 
+/// By which a plan may name the client of a load.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientName {
+    /// Our own, on the reactor.
+    Wire,
+}
+
 fn yes() -> bool {
     true
 }

@@ -5,7 +5,7 @@ use std::io;
 /// Codes: nobody could be reached, or the connection or its encryption failed.
 pub const UNREACHED: &str = "CONNECT";
 pub const IO: &str = "IO";
-#[cfg(any(feature = "mysql", feature = "tokio_postgres"))]
+#[cfg(feature = "tls")]
 pub const TLS: &str = "TLS";
 
 pub fn code_of_io(error: &io::Error) -> &'static str {
@@ -20,10 +20,12 @@ pub fn code_of_io(error: &io::Error) -> &'static str {
     }
 }
 
-/// The connection failed while it was in use.
+/// The connection, or its encryption, failed while it was in use.
+#[cfg(feature = "tls")]
 #[cold]
 pub fn lost(error: io::Error) -> OpError {
-    OpError::lost(IO, error.to_string())
+    let encryption = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    OpError::lost(if encryption { TLS } else { IO }, error.to_string())
 }
 
 /// The server said something that is not in the protocol, or that this client does not know.

@@ -1,4 +1,4 @@
-//! Where to connect to and as whom, as either client of a protocol needs it. Nothing here may tell a password.
+//! Where to connect to and as whom, as the client of a protocol needs it. Nothing here may tell a password.
 use super::account::{Secret, reveal};
 use super::address::{Address, place};
 use super::errors;
@@ -65,11 +65,6 @@ impl Target {
         endpoints.iter().map(target).collect()
     }
 
-    /// Whether a server may have the password only by answering, where nothing is encrypted.
-    pub fn is_open(&self) -> bool {
-        !self.address.is_socket() && self.password.is_some()
-    }
-
     pub fn named(&self, mut error: OpError) -> OpError {
         error.message = format!("{}: {}", self.place, error.message);
         error
@@ -99,7 +94,7 @@ impl Target {
 
     fn advice(&self, error: &OpError, lost: bool) -> String {
         match &*error.code {
-            #[cfg(any(feature = "mysql", feature = "tokio_postgres"))]
+            #[cfg(feature = "tls")]
             errors::TLS => " (`tls.ca_file` names the authority that signed the server's certificate; \
                             `tls = { verify = false }` takes any; without `tls` nothing is encrypted)"
                 .to_owned(),

@@ -4,14 +4,13 @@
 
 use bakeoff_drivers::cassandra::CassandraSpec;
 use bakeoff_drivers::mysql::MysqlSpec;
-use bakeoff_drivers::mysql::library::LibraryDriver;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
-use bakeoff_drivers::{DRIVERS, Secret};
+use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
 use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, Driver, Make, formed};
 use bakeoff_model::endpoint::Endpoint;
@@ -55,17 +54,8 @@ impl Bench for Sqlite {
 }
 
 /// A MariaDB or MySQL server that the environment names:
-/// `BAKEOFF_TEST_MYSQL=mysql://user@host:port/schema` (the schema may be written to), `BAKEOFF_TEST_MYSQL_PASSWORD`.
-pub struct Mysql;
-
-impl Bench for Mysql {
-    type Driver = LibraryDriver;
-    fn driver() -> Option<LibraryDriver> {
-        mysql_spec().map(|spec| mysql_driver(spec, None))
-    }
-}
-
-/// The same server through our own client.
+/// `BAKEOFF_TEST_MYSQL=mysql://user@host:port/schema` (the schema may be written to), `BAKEOFF_TEST_MYSQL_PASSWORD`; and
+/// `BAKEOFF_TEST_MYSQL_CA`, the file of the authority that signed its certificate, where it is to be spoken to by TLS.
 pub struct MysqlWire;
 
 impl Bench for MysqlWire {
@@ -96,7 +86,7 @@ impl Bench for MysqlWireWithoutArrays {
 
 /// A PostgreSQL server that the environment names:
 /// `BAKEOFF_TEST_POSTGRESQL=postgresql://user@host:port/database` (the database may be written to),
-/// `BAKEOFF_TEST_POSTGRESQL_PASSWORD`. Through our own client.
+/// `BAKEOFF_TEST_POSTGRESQL_PASSWORD`, `BAKEOFF_TEST_POSTGRESQL_CA` as above.
 pub struct PostgresqlWire;
 
 impl Bench for PostgresqlWire {
@@ -109,17 +99,7 @@ impl Bench for PostgresqlWire {
     }
 }
 
-/// The same server through tokio-postgres.
-pub struct PostgresqlLibrary;
-
-impl Bench for PostgresqlLibrary {
-    type Driver = postgresql::library::LibraryDriver;
-    fn driver() -> Option<Self::Driver> {
-        postgresql_spec().map(|spec| postgresql_library_driver(spec, None))
-    }
-}
-
-/// A client library of the build, and a system that it can speak to.
+/// A client of the build, and a system that it can speak to.
 pub struct System {
     pub client: &'static ClientLibrary,
     /// Levels of isolation that it has.
@@ -131,14 +111,12 @@ impl System {
     /// Those of which this machine, or one that the environment names, has a system. They have these offers.
     pub fn at_hand(offers: &[Offer]) -> Vec<Self> {
         let mut found = vec![];
-        for driver in DRIVERS {
+        for &driver in DRIVERS {
             let Some(document) = document(driver) else {
                 continue;
             };
-            for client in driver.clients {
-                if offers.iter().all(|offer| client.offers.has(*offer)) {
-                    found.push(Self::new(driver, client, document.clone()));
-                }
+            if offers.iter().all(|offer| driver.client.offers.has(*offer)) {
+                found.push(Self::new(driver, document));
             }
         }
         found
@@ -150,16 +128,13 @@ impl System {
         found.filter(|system| matches!(system.client.make, Make::Sql(_)))
     }
 
-    fn new(driver: &Registration, client: &'static ClientLibrary, mut document: Document) -> Self {
-        if driver.clients.len() > 1 {
-            document["client"] = client.name.into();
-        }
+    fn new(driver: &'static Registration, document: Document) -> Self {
         let run = json!({
             "format": 1, "phase": "run", "driver": document, "workload": { "kind": "ycsb" },
             "timeout_s": TIMEOUT.as_secs(),
         });
         Self {
-            client,
+            client: &driver.client,
             levels: driver.isolation,
             spec: serde_json::from_value(run).unwrap(),
         }
@@ -220,7 +195,9 @@ fn document(driver: &Registration) -> Option<Document> {
         if says_who || must_say_who {
             give("user", user.into());
         }
-        give("throwaway_password", true.into());
+        if let Some(tls) = tls_in(&format!("{variable}_CA")) {
+            give("tls", json!(tls));
+        }
         give("replication_factor", 1.into());
         give("page_size", 100.into());
     }
@@ -285,6 +262,15 @@ fn password_in(variable: &str) -> Option<Secret> {
         .then(|| Secret::Env(variable.into()))
 }
 
+/// By the authority whose file the environment names.
+pub fn tls_in(variable: &str) -> Option<TlsSpec> {
+    let ca_file = std::env::var(variable).ok()?;
+    Some(TlsSpec {
+        ca_file: Some(ca_file),
+        verify: true,
+    })
+}
+
 pub fn postgresql_spec() -> Option<PostgresqlSpec> {
     let [user, address, database] = server_in("BAKEOFF_TEST_POSTGRESQL", "postgresql")?;
     Some(PostgresqlSpec {
@@ -292,10 +278,9 @@ pub fn postgresql_spec() -> Option<PostgresqlSpec> {
         user,
         password: password_in(POSTGRESQL_PASSWORD_VARIABLE),
         database,
-        tls: None,
+        tls: tls_in("BAKEOFF_TEST_POSTGRESQL_CA"),
         session_variables: Default::default(),
         client: None,
-        throwaway_password: true,
     })
 }
 
@@ -321,11 +306,10 @@ pub fn mysql_spec() -> Option<MysqlSpec> {
         user,
         password: password_in(PASSWORD_VARIABLE),
         schema,
-        tls: None,
+        tls: tls_in("BAKEOFF_TEST_MYSQL_CA"),
         session_variables: Default::default(),
         client: None,
         server_public_key_file: None,
-        throwaway_password: true,
         table_options: String::new(),
     })
 }
@@ -338,22 +322,11 @@ pub fn endpoint(address: &str) -> Endpoint {
     }
 }
 
-pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> LibraryDriver {
-    LibraryDriver::new(spec, isolation, TIMEOUT).unwrap()
-}
-
 pub fn postgresql_wire_driver(
     spec: PostgresqlSpec,
     isolation: Option<Isolation>,
 ) -> postgresql::wire::WireDriver {
     postgresql::wire::WireDriver::new(&spec, isolation, TIMEOUT).unwrap()
-}
-
-pub fn postgresql_library_driver(
-    spec: PostgresqlSpec,
-    isolation: Option<Isolation>,
-) -> postgresql::library::LibraryDriver {
-    postgresql::library::LibraryDriver::new(&spec, isolation, TIMEOUT).unwrap()
 }
 
 pub fn wire_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> WireDriver {

@@ -1,7 +1,7 @@
 //! Every driver against every system that is at hand, a file for each question. In one binary, because each binary
 //! links all drivers. `../session_allocation.rs` and `../fuzz_wire.rs` are binaries of their own: they replace the allocator.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
-// Cases of all servers are compiled for each client, which `super::client` names.
+// Cases of all servers are compiled for each kind, which `super::client` names.
 #![allow(clippy::duplicate_mod)]
 mod acid;
 #[path = "../bench/mod.rs"]
@@ -9,10 +9,8 @@ mod bench;
 mod bulk;
 mod cassandra;
 mod conformance;
-mod mysql_library;
 mod mysql_wire;
 mod null;
-mod postgresql_library;
 mod postgresql_wire;
 #[path = "../scripted/mod.rs"]
 mod scripted;

@@ -7,6 +7,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, RecordSession};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Timestamp, Value};
@@ -37,7 +38,6 @@ pub fn at(address: &str) -> Spec {
         session_variables: Default::default(),
         client: None,
         server_public_key_file: None,
-        throwaway_password: true,
         table_options: String::new(),
     }
 }
@@ -72,6 +72,14 @@ pub fn busy(number: &str) -> String {
 /// The statement that ends the one which this session is at.
 pub fn cancel(number: &str) -> String {
     format!("KILL QUERY {number}")
+}
+
+pub async fn is_encrypted(session: &mut Session) -> bool {
+    let mut cipher = String::new();
+    let mut each = |row: &RowBuf| cipher = row.cell(1).unwrap().to_string();
+    let status = "SHOW SESSION STATUS LIKE 'Ssl_cipher'";
+    session.sql().query_text(status, &mut each).await.unwrap();
+    !cipher.is_empty()
 }
 
 /// As little time as may be for each statement that reads.

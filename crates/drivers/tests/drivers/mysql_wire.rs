@@ -6,9 +6,7 @@ mod cases;
 mod server_cases;
 
 use crate::scripted::{self, Conversation};
-use bakeoff_drivers::TlsSpec;
 use bakeoff_drivers::mysql::MysqlSpec;
-use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
@@ -32,19 +30,17 @@ mod client {
 }
 
 #[test]
-fn tls_is_refused_and_the_client_that_has_it_named() {
-    let Some(spec) = bench::mysql_spec() else { return };
-    let tls = Some(TlsSpec {
-        ca_file: None,
-        verify: false,
+fn a_server_without_tls_is_told_and_hears_nothing() {
+    let said = vec![scripted::mysql_greeting()];
+    let (error, heard) = scripted::serve_and_hear(Conversation::new(said), |address| {
+        server_cases::refusal(server_cases::encrypted(
+            &scripted::spec(address, false),
+            None,
+            false,
+        ))
     });
-    let refused = WireDriver::new(
-        bakeoff_drivers::mysql::MysqlSpec { tls, ..spec },
-        None,
-        bench::TIMEOUT,
-    );
-    let trouble = refused.err().unwrap();
-    assert!(trouble.hint.contains("mysql_async"), "{trouble:?}");
+    assert!(error.code == "TLS" && error.message.contains("SSL"), "{error}");
+    assert!(heard.is_empty(), "{heard:?}");
 }
 
 /// What becomes of a login when the server asks for the password itself, and what the server has heard after each word.
@@ -131,6 +127,7 @@ fn a_session_that_may_be_somebody_elses_is_not_killed() {
     client::run(async {
         let there = MysqlSpec {
             endpoints: vec![proxy],
+            tls: None,
             ..spec.clone()
         };
         let mut victim = server_cases::session(there).await;

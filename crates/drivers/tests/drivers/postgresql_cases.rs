@@ -35,7 +35,6 @@ pub fn at(address: &str) -> Spec {
         tls: None,
         session_variables: Default::default(),
         client: None,
-        throwaway_password: true,
     }
 }
 
@@ -63,6 +62,11 @@ pub fn busy(number: &str) -> String {
 /// The statement that ends the one which this session is at.
 pub fn cancel(number: &str) -> String {
     format!("SELECT pg_cancel_backend({number})")
+}
+
+pub async fn is_encrypted(session: &mut Session) -> bool {
+    let ssl = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    ask(session, ssl).await.unwrap() == "t"
 }
 
 /// As little time as may be for each statement.

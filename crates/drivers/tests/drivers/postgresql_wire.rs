@@ -5,9 +5,8 @@ mod cases;
 #[path = "server_cases.rs"]
 mod server_cases;
 
+use bakeoff_drivers::Secret;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
-use bakeoff_drivers::postgresql::wire::WireDriver;
-use bakeoff_drivers::{Secret, TlsSpec};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::sql::{Ask, SqlSession, Statement};
@@ -29,18 +28,39 @@ mod client {
     }
 }
 
-#[test]
-fn tls_is_refused_and_the_client_that_has_it_named() {
-    let tls = Some(TlsSpec {
-        ca_file: None,
-        verify: false,
+/// Why a login by TLS fails at a server that answers this to the word for it.
+fn answered(answer: &'static [u8]) -> OpError {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serving = std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let mut word = [0; 8];
+        stream.read_exact(&mut word).unwrap();
+        stream.write_all(answer).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        (word, rest)
     });
-    let spec = PostgresqlSpec {
-        tls,
-        ..cases::at("127.0.0.1:1")
-    };
-    let trouble = WireDriver::new(&spec, None, bench::TIMEOUT).err().unwrap();
-    assert!(trouble.hint.contains("tokio_postgres"), "{trouble:?}");
+    let error = server_cases::refusal(server_cases::encrypted(&cases::at(&address), None, false));
+    let (word, rest) = serving.join().unwrap();
+    assert_eq!(word, [0, 0, 0, 8, 4, 210, 22, 47]);
+    // Nothing of the account goes anywhere in plain.
+    assert!(rest.is_empty() || rest[0] == 0x16, "{rest:?}");
+    error
+}
+
+#[test]
+fn a_server_that_does_not_encrypt_is_told_and_hears_nothing() {
+    let none = answered(b"N");
+    assert!(none.code == "TLS" && none.message.contains("SSL"), "{none}");
+    // Put in on the way, to be taken for what the server says under TLS.
+    let injected = answered(b"SR\0\0\0\x08\0\0\0\0");
+    assert!(injected.message.contains("before the encryption"), "{injected}");
+    assert!(answered(b"HTTP/1.1 400").message.contains("HTTP"));
+    assert!(answered(b"E\0").message.contains("neither yes nor no"));
+    let alert = answered(b"S");
+    assert!(matches!(&*alert.code, "IO" | "TLS"), "{alert}");
 }
 
 /// How a login ends at a server that asks for the password in this way and hangs up; what the server has heard.

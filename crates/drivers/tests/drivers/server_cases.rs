@@ -1,9 +1,9 @@
-//! What every server's clients do alike: logging in, lost connections, locks. `super::client` says through which client,
+//! What the clients of all servers do alike: logging in, lost connections, locks. `super::client` says through which client,
 //! `super::cases` against which kind of server.
 use super::cases::{self, Spec, kill};
 use super::client::{Session, driver, driver_within, run};
 use crate::bench::{self, endpoint, open, row, table};
-use bakeoff_drivers::Secret;
+use bakeoff_drivers::{Secret, TlsSpec};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
@@ -303,6 +303,42 @@ fn a_value_too_long_is_a_constraint_and_names_its_statement() {
     });
 }
 
+pub fn encrypted(spec: &Spec, ca_file: Option<String>, verify: bool) -> Spec {
+    Spec {
+        tls: Some(TlsSpec { ca_file, verify }),
+        ..spec.clone()
+    }
+}
+
+#[test]
+fn tls_encrypts_and_trusts_the_named_authority_and_name_alone() {
+    let Some(spec) = cases::spec() else { return };
+    let Some(TlsSpec { ca_file, .. }) = spec.tls.clone() else {
+        println!("skipped: no server with TLS to test against (no variable ends with _CA)");
+        return;
+    };
+    // A name of 127.0.0.1 that is not in its certificate.
+    let renamed = spec.endpoints[0].address.replace("127.0.0.1", "0x7f000001");
+    assert!(renamed != spec.endpoints[0].address, "{renamed}");
+    let elsewhere = Spec {
+        endpoints: vec![endpoint(&renamed)],
+        ..spec.clone()
+    };
+    run(async {
+        for spec in [
+            encrypted(&spec, ca_file.clone(), true),
+            encrypted(&elsewhere, None, false),
+        ] {
+            assert!(cases::is_encrypted(&mut session(spec).await).await);
+        }
+    });
+    for stranger in [encrypted(&spec, None, true), encrypted(&elsewhere, ca_file, true)] {
+        let error = refusal(stranger);
+        assert_eq!(error.code, "TLS", "{error}");
+        assert!(error.message.contains("certificate"), "{error}");
+    }
+}
+
 #[test]
 fn a_unix_socket_works_where_the_environment_names_one() {
     let Some(spec) = cases::spec() else { return };
@@ -316,6 +352,7 @@ fn a_unix_socket_works_where_the_environment_names_one() {
     run(async {
         let there = Spec {
             endpoints: vec![endpoint(&path)],
+            tls: None,
             ..spec
         };
         let answer = ask(&mut session(there).await, "SELECT 'there'").await;

@@ -46,7 +46,6 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
         session_variables: variables.into_iter().collect(),
         client: None,
         server_public_key_file: None,
-        throwaway_password: false,
         table_options: String::new(),
     }
 }

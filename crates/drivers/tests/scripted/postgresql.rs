@@ -16,7 +16,6 @@ pub fn spec(address: &str) -> PostgresqlSpec {
         tls: None,
         session_variables: BTreeMap::new(),
         client: None,
-        throwaway_password: false,
     }
 }
 

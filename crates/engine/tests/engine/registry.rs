@@ -35,28 +35,17 @@ fn least(driver: &Registration) -> Value {
 }
 
 #[test]
-fn every_client_in_the_build_runs_a_workload() {
+fn every_driver_in_the_build_runs_a_workload() {
     for kind in DRIVERS {
-        for client in kind.clients {
-            // Which only a client that is paired with the workload finds out.
-            let mut driver = least(kind);
-            if kind.clients.len() > 1 {
-                driver["client"] = client.name.into();
-            }
-            let event = answer(
-                &["--now", "-"],
-                &json!({
-                    "format": 1, "phase": "run", "driver": driver, "workload": { "kind": "ycsb" }, "timeout_s": 5,
-                    "limit": { "kind": "operations", "operations": 1, "max_s": null },
-                }),
-            );
-            assert!(
-                event["kind"] != "usage",
-                "{} of {}: {event}",
-                client.name,
-                kind.kind
-            );
-        }
+        // Which only a client that is paired with the workload finds out.
+        let event = answer(
+            &["--now", "-"],
+            &json!({
+                "format": 1, "phase": "run", "driver": least(kind), "workload": { "kind": "ycsb" }, "timeout_s": 5,
+                "limit": { "kind": "operations", "operations": 1, "max_s": null },
+            }),
+        );
+        assert!(event["kind"] != "usage", "{}: {event}", kind.kind);
     }
 }
 

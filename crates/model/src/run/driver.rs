@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
 /// The driver and what it needs: `{ kind, OPTION... }`. These names mean the same for every kind that has them: `endpoints`
-/// (where it is; none where the system lives in the engine's process), `client` (the client library that is asked for) and
-/// `tls`.
+/// (where it is; none where the system lives in the engine's process) and `tls`.
 #[derive(Serialize, Clone, Debug, PartialEq)]
 pub struct DriverSpec {
     pub kind: String,
@@ -32,15 +31,6 @@ impl DriverSpec {
 
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
-    }
-
-    /// By its name in a plan.
-    pub fn client(&self) -> Option<&str> {
-        self.options.get("client")?.as_str()
-    }
-
-    pub fn tls(&self) -> bool {
-        self.options.get("tls").is_some_and(|tls| !tls.is_null())
     }
 }
 

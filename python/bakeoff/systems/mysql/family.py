@@ -93,13 +93,6 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
                 where=f"{where}.server_public_key_file",
                 hint="leave it out: the password is made for this one run",
             )
-        over_socket = read.address is not None and read.address.startswith("/")
-        if read.driver["client"] == "mysql_async" and read.password and not (read.driver["tls"] or over_socket):
-            raise PlanError(
-                "the client `mysql_async` gives the password to whoever answers, if asked over plain TCP",
-                where=f"{where}.client",
-                hint="set `tls`, connect over a unix socket, or leave `client` out",
-            )
         self.table_format(read, where)
         return read
 

@@ -309,7 +309,6 @@ class Server(System):
             "user": login.user,
             "password": secret,
             "tls": login.tls and login.tls.model_dump(),
-            "throwaway_password": self.private,
             **self.family.document(login, self._options),
         }
 

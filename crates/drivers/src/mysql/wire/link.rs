@@ -2,7 +2,9 @@
 //! payload; a payload of 2^24-1 bytes is continued by the next packet. What does not follow that ends the connection.
 use super::read;
 use crate::mysql::options::PACKET_BYTES_MAX;
-use crate::server::errors::{lost, malformed};
+use crate::server::channel::Channel;
+use crate::server::errors::malformed;
+use crate::server::tls::Encryption;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_reactor::Stream;
 
@@ -10,7 +12,7 @@ const HEADER_BYTES: usize = 4;
 const PAYLOAD_BYTES_MAX: usize = 0xFF_FFFF;
 
 pub struct Link {
-    stream: Stream,
+    channel: Channel,
     /// Bytes of the packet handed out last, which the next call consumes.
     taken: usize,
     /// Number of the packet that comes next.
@@ -22,18 +24,23 @@ pub struct Link {
 impl Link {
     pub fn new(stream: Stream) -> Self {
         Self {
-            stream,
+            channel: Channel::new(stream),
             taken: 0,
             next: 0,
             assembled: Vec::new(),
         }
     }
 
+    /// From now on.
+    pub async fn encrypt(&mut self, encryption: &Encryption) -> Result<(), OpError> {
+        self.channel.encrypt(encryption).await
+    }
+
     /// The buffer in which a request is written, with room for its header. To be finished by `ask`,
     /// `tell` or `send`.
     #[inline]
     pub fn request(&mut self) -> &mut Vec<u8> {
-        let request = self.stream.request();
+        let request = self.channel.request();
         request.clear();
         request.extend_from_slice(&[0; HEADER_BYTES]);
         request
@@ -43,55 +50,55 @@ impl Link {
     #[inline]
     pub async fn ask(&mut self) -> Result<(), OpError> {
         self.seal(0)?;
-        self.stream.exchange().await.map_err(lost)
+        self.channel.exchange().await
     }
 
     /// Sends the request as a new command, whose answer, if it has one, is to be waited for with `packet`.
     pub async fn tell(&mut self) -> Result<(), OpError> {
         self.seal(0)?;
-        self.stream.send().await.map_err(lost)
+        self.channel.send().await
     }
 
     /// Sends the request as the next packet of a dialogue; its answer is to be waited for with `packet`.
     pub async fn send(&mut self) -> Result<(), OpError> {
         self.seal(self.next)?;
-        self.stream.send().await.map_err(lost)
+        self.channel.send().await
     }
 
     /// The request gets its header, once all that was said before has been heard.
     #[inline]
     fn seal(&mut self, sequence: u8) -> Result<(), OpError> {
         self.consume();
-        if !self.stream.input().is_empty() {
+        if !self.channel.input().is_empty() {
             return Err(self.unasked());
         }
-        self.next = seal(self.stream.request(), sequence).wrapping_add(1);
+        self.next = seal(self.channel.request(), sequence).wrapping_add(1);
         Ok(())
     }
 
     /// What has arrived and was not taken as a packet.
     pub fn heard(&self) -> &[u8] {
-        self.stream.input()
+        self.channel.input()
     }
 
     /// Sends a packet without waiting, as far as that goes; for the last word of a session.
     pub fn say(&mut self, packet: &[u8]) {
-        self.stream.say(packet);
+        self.channel.say(packet);
     }
 
     /// Whether the server owes an answer, as far as this side knows.
     pub fn is_in_flight(&self) -> bool {
-        self.stream.is_in_flight()
+        self.channel.is_in_flight()
     }
 
     /// `None` on a unix socket.
     pub fn local_port(&self) -> Option<u16> {
-        self.stream.local_port()
+        self.channel.local_port()
     }
 
     #[inline]
     fn consume(&mut self) {
-        self.stream.consume(std::mem::take(&mut self.taken));
+        self.channel.consume(std::mem::take(&mut self.taken));
     }
 
     /// The payload of the next packet, valid until the next call.
@@ -99,20 +106,20 @@ impl Link {
     pub async fn packet(&mut self) -> Result<&[u8], OpError> {
         self.consume();
         loop {
-            if let Some((length, sequence)) = header(self.stream.input()) {
+            if let Some((length, sequence)) = header(self.channel.input()) {
                 if sequence != self.next {
                     return Err(self.unasked());
                 }
                 if length == PAYLOAD_BYTES_MAX {
                     return self.assemble().await;
                 }
-                if self.stream.input().len() >= HEADER_BYTES + length {
+                if self.channel.input().len() >= HEADER_BYTES + length {
                     self.taken = HEADER_BYTES + length;
                     self.next = sequence.wrapping_add(1);
-                    return Ok(&self.stream.input()[HEADER_BYTES..HEADER_BYTES + length]);
+                    return Ok(&self.channel.input()[HEADER_BYTES..HEADER_BYTES + length]);
                 }
             }
-            self.stream.receive().await.map_err(lost)?;
+            self.channel.receive().await?;
         }
     }
 
@@ -120,8 +127,8 @@ impl Link {
     async fn assemble(&mut self) -> Result<&[u8], OpError> {
         self.assembled.clear();
         loop {
-            let Some((length, sequence)) = header(self.stream.input()) else {
-                self.stream.receive().await.map_err(lost)?;
+            let Some((length, sequence)) = header(self.channel.input()) else {
+                self.channel.receive().await?;
                 continue;
             };
             if sequence != self.next {
@@ -130,12 +137,12 @@ impl Link {
             if self.assembled.len() + length > PACKET_BYTES_MAX {
                 return Err(malformed("a packet of more than 1 GiB"));
             }
-            while self.stream.input().len() < HEADER_BYTES + length {
-                self.stream.receive().await.map_err(lost)?;
+            while self.channel.input().len() < HEADER_BYTES + length {
+                self.channel.receive().await?;
             }
-            let payload = &self.stream.input()[HEADER_BYTES..HEADER_BYTES + length];
+            let payload = &self.channel.input()[HEADER_BYTES..HEADER_BYTES + length];
             self.assembled.extend_from_slice(payload);
-            self.stream.consume(HEADER_BYTES + length);
+            self.channel.consume(HEADER_BYTES + length);
             self.next = sequence.wrapping_add(1);
             if length < PAYLOAD_BYTES_MAX {
                 return Ok(&self.assembled);
@@ -146,7 +153,7 @@ impl Link {
     /// Something was said that answers nothing. A server that throws a client out says why before it is asked.
     #[cold]
     fn unasked(&self) -> OpError {
-        let input = self.stream.input();
+        let input = self.channel.input();
         let payload = header(input).and_then(|(length, _)| input.get(HEADER_BYTES..HEADER_BYTES + length));
         match payload.and_then(<[u8]>::split_first) {
             Some((0xFF, error)) => {

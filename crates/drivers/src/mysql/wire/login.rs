@@ -5,7 +5,9 @@ use super::read::refusal;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::mysql::server_key::ServerKey;
 use crate::server;
+use crate::server::channel::no_tls;
 use crate::server::errors::{IO, malformed};
+use crate::server::tls::Encryption;
 use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
@@ -15,6 +17,9 @@ use mysql_common::proto::MySerialize;
 
 /// Of one login; the longest of those known takes three.
 const PACKETS_MAX: usize = 16;
+
+/// What an answer to the greeting begins with, up to the account's name; alone, it asks for encryption.
+const SSL_REQUEST_BYTES: usize = 32;
 
 /// What both sides have agreed on.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +39,14 @@ pub struct Account<'a> {
     pub schema: &'a str,
     /// What an UPDATE is to count.
     pub affected: Affected,
+    pub encryption: Option<&'a Encryption>,
     pub trust: Trust<'a>,
 }
 
 /// To whom the password itself may be given, where a server asks for it.
 pub enum Trust<'a> {
-    /// To who is there: on a unix socket nobody else listens, or answers in the server's place.
-    Socket,
+    /// To who is there: on a unix socket, or under TLS, nobody else listens or answers in the server's place.
+    Listener,
     /// To who has this key.
     Key(&'a ServerKey),
     Nobody,
@@ -80,11 +86,17 @@ async fn answer(
     account: &Account<'_>,
     greeting: HandshakePacket<'_>,
 ) -> Result<Terms, OpError> {
-    let (capabilities, extended) = agree(
+    let (mut capabilities, extended) = agree(
         greeting.capabilities(),
         greeting.mariadb_ext_capabilities(),
         account.affected,
     );
+    if account.encryption.is_some() {
+        capabilities |= CapabilityFlags::CLIENT_SSL;
+        if !greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
+            return Err(no_tls());
+        }
+    }
     let terms = Terms {
         connection_id: greeting.connection_id(),
         no_eof: capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
@@ -117,6 +129,11 @@ async fn answer(
     .with_mariadb_ext_capabilities(extended);
     let mut bytes = Vec::new();
     answer.serialize(&mut bytes);
+    if let Some(encryption) = account.encryption {
+        link.request().extend_from_slice(&bytes[..SSL_REQUEST_BYTES]);
+        link.send().await?;
+        link.encrypt(encryption).await?;
+    }
     link.request().extend_from_slice(&bytes);
     link.send().await?;
     for _ in 0..PACKETS_MAX {
@@ -210,8 +227,8 @@ fn scramble(plugin: &AuthPlugin<'_>, password: &str, nonce: &[u8]) -> Result<Vec
             FailClass::Refused,
             "AUTH",
             format!(
-                "the account wants the authentication {}, which this client does not have: use client = \"mysql_async\", \
-                 or mysql_native_password, ed25519 or caching_sha2_password",
+                "the account wants the authentication {}, which this client does not have: use \
+                 mysql_native_password, ed25519 or caching_sha2_password",
                 String::from_utf8_lossy(other.as_bytes())
             ),
         )),
@@ -223,7 +240,7 @@ async fn whole_password(link: &mut Link, account: &Account<'_>, nonce: &[u8]) ->
     let mut password = account.password.as_bytes().to_vec();
     password.push(0);
     let password = match account.trust {
-        Trust::Socket => password,
+        Trust::Listener => password,
         Trust::Key(key) => {
             for (byte, mask) in password.iter_mut().zip(nonce.iter().cycle()) {
                 *byte ^= mask;

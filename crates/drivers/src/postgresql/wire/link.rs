@@ -1,8 +1,10 @@
 //! Messages over a connection (PostgreSQL documentation, "Message Formats"): a byte that says which, four bytes of length
 //! that count themselves, the content. What does not follow that ends the connection.
-use super::read;
+use super::{read, request};
 use crate::postgresql::errors::server_error;
-use crate::server::errors::{lost, malformed};
+use crate::server::channel::{Channel, no_tls};
+use crate::server::errors::malformed;
+use crate::server::tls::Encryption;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_reactor::Stream;
 
@@ -11,7 +13,7 @@ const HEADER_BYTES: usize = 5;
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
 pub struct Link {
-    stream: Stream,
+    channel: Channel,
     /// Of the message handed out last, which the next call consumes.
     taken: usize,
     notices: u64,
@@ -41,16 +43,28 @@ pub fn size(content: &[u8]) -> usize {
 impl Link {
     pub fn new(stream: Stream) -> Self {
         Self {
-            stream,
+            channel: Channel::new(stream),
             taken: 0,
             notices: 0,
         }
     }
 
+    /// From now on, if the server can.
+    pub async fn encrypt(&mut self, encryption: &Encryption) -> Result<(), OpError> {
+        request::encryption(self.request());
+        self.ask().await?;
+        match self.input() {
+            [b'S', ..] => self.channel.consume(1),
+            [b'N', ..] => return Err(no_tls()),
+            _ => return Err(malformed("neither yes nor no to encryption")),
+        }
+        self.channel.encrypt(encryption).await
+    }
+
     /// The buffer in which a request is written; to be sent by `ask` or `tell`.
     #[inline]
     pub fn request(&mut self) -> &mut Vec<u8> {
-        let request = self.stream.request();
+        let request = self.channel.request();
         request.clear();
         request
     }
@@ -59,45 +73,45 @@ impl Link {
     #[inline]
     pub async fn ask(&mut self) -> Result<(), OpError> {
         self.consume(0);
-        if !self.stream.input().is_empty() {
+        if !self.channel.input().is_empty() {
             self.heed_unasked()?;
         }
-        self.stream.exchange().await.map_err(lost)
+        self.channel.exchange().await
     }
 
     /// Sends the request, whose answer, if it has one, is to be waited for with `next`.
     pub async fn tell(&mut self) -> Result<(), OpError> {
-        self.stream.send().await.map_err(lost)
+        self.channel.send().await
     }
 
     /// What has arrived and was not consumed.
     #[inline]
     pub fn input(&self) -> &[u8] {
-        self.stream.input()
+        self.channel.input()
     }
 
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
-        self.stream.consume(std::mem::take(&mut self.taken) + bytes);
+        self.channel.consume(std::mem::take(&mut self.taken) + bytes);
     }
 
     /// Waits for more input.
     pub async fn more(&mut self) -> Result<(), OpError> {
-        self.stream.receive().await.map_err(lost)
+        self.channel.receive().await
     }
 
     /// The next message that answers something, valid until the next call. For what is not measured.
     pub async fn next(&mut self) -> Result<(u8, &[u8]), OpError> {
         loop {
             self.consume(0);
-            let Some((tag, content)) = message(self.stream.input())? else {
+            let Some((tag, content)) = message(self.channel.input())? else {
                 self.more().await?;
                 continue;
             };
             self.taken = size(content);
             self.notices += u64::from(tag == b'N');
             if !is_aside(tag) {
-                return Ok((tag, &self.stream.input()[HEADER_BYTES..self.taken]));
+                return Ok((tag, &self.channel.input()[HEADER_BYTES..self.taken]));
             }
         }
     }
@@ -113,19 +127,19 @@ impl Link {
 
     /// Whether an answer is still to come that nobody waits for any more.
     pub fn is_in_flight(&self) -> bool {
-        self.stream.is_in_flight()
+        self.channel.is_in_flight()
     }
 
     /// Sends a message without waiting, as far as that goes; for the last word of a session.
     pub fn say(&mut self, message: &[u8]) {
-        self.stream.say(message);
+        self.channel.say(message);
     }
 
     /// Something was said before anything was asked. A server that throws a client out says why.
     #[cold]
     fn heed_unasked(&mut self) -> Result<(), OpError> {
         loop {
-            match message(self.stream.input())? {
+            match message(self.channel.input())? {
                 None => break,
                 Some((b'E', content)) => {
                     let mut last_words = server_error(read::error(content));
@@ -136,12 +150,12 @@ impl Link {
                 Some((tag, content)) if is_aside(tag) => {
                     let bytes = size(content);
                     self.notices += u64::from(tag == b'N');
-                    self.stream.consume(bytes);
+                    self.channel.consume(bytes);
                 }
                 Some(_) => return Err(malformed("an answer to nothing")),
             }
         }
-        match self.stream.input().first() {
+        match self.channel.input().first() {
             Some(&tag) if tag != b'E' && !is_aside(tag) => Err(malformed("an answer to nothing")),
             _ => Ok(()),
         }

@@ -6,6 +6,7 @@ use super::request::{self, CancelKey};
 use crate::postgresql::errors::at_login;
 use crate::server::errors::{IO, malformed};
 use crate::server::stranger;
+use crate::server::tls::Encryption;
 use bakeoff_model::outcome::{FailClass, OpError};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -17,6 +18,7 @@ pub struct Account<'a> {
     pub user: &'a str,
     pub password: Option<&'a str>,
     pub database: &'a str,
+    pub encryption: Option<&'a Encryption>,
     /// On a unix socket nobody else listens, or answers in the server's place: the password itself may be said.
     pub is_local: bool,
 }
@@ -28,10 +30,15 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<CancelKey,
         ("client_encoding", "UTF8"),
         ("application_name", "bakeoff"),
     ];
-    request::start_up(link.request(), &settings);
-    link.tell().await?;
-    let outcome = dialogue(link, account).await;
-    outcome.map_err(|mut error| {
+    let outcome = async {
+        if let Some(encryption) = account.encryption {
+            link.encrypt(encryption).await?;
+        }
+        request::start_up(link.request(), &settings);
+        link.tell().await?;
+        dialogue(link, account).await
+    };
+    outcome.await.map_err(|mut error| {
         if let Some(who) = stranger(link.input()) {
             error.message = who.to_owned();
         } else if error.code == IO {
@@ -84,7 +91,8 @@ async fn dialogue(link: &mut Link, account: &Account<'_>) -> Result<CancelKey, O
     Err(malformed("a login without an end"))
 }
 
-/// Proves the knowledge of the password without telling it, and has the server prove its own (RFC 7677).
+/// Proves the knowledge of the password without telling it, and has the server prove its own (RFC 7677). Not bound to the
+/// encryption: the certificate is verified, or the plan's author has asked that it be not.
 async fn scram(link: &mut Link, account: &Account<'_>) -> Result<(), OpError> {
     let failed = |error: std::io::Error| refused(&format!("the login by SCRAM-SHA-256 failed: {error}"));
     let mut scram = ScramSha256::new(password(account)?.as_bytes(), ChannelBinding::unsupported());
@@ -106,7 +114,7 @@ async fn challenge(link: &mut Link, step: u32) -> Result<&[u8], OpError> {
 }
 
 async fn whole_password(link: &mut Link, account: &Account<'_>) -> Result<(), OpError> {
-    if !account.is_local {
+    if !account.is_local && account.encryption.is_none() {
         return Err(refused(
             "the server asks for the password itself, which over plain TCP would be given to whoever answers there: set \
              `tls`, connect over a unix socket, or give the account a SCRAM-SHA-256 password",

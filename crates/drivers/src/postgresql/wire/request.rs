@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
 const CANCEL: u32 = 1234 << 16 | 5678;
+const ENCRYPTION: u32 = 1234 << 16 | 5679;
 
 /// Terminate.
 pub const QUIT: [u8; 5] = [b'X', 0, 0, 0, 4];
@@ -57,6 +58,13 @@ pub fn start_up(request: &mut Vec<u8>, settings: &[(&str, &str)]) {
 pub struct CancelKey {
     pub process: u32,
     pub secret: u32,
+}
+
+/// Asks whether what follows may be encrypted.
+pub fn encryption(request: &mut Vec<u8>) {
+    counted(request, |request| {
+        request.extend_from_slice(&ENCRYPTION.to_be_bytes())
+    });
 }
 
 pub fn cancel(request: &mut Vec<u8>, key: CancelKey) {

@@ -1,9 +1,9 @@
-//! What is MariaDB's and MySQL's own, through either client: which way rows go in, and what SQL modes and character sets
+//! What is MariaDB's and MySQL's own: which way rows go in, and what SQL modes and character sets
 //! do to them. A server that refuses LOAD DATA LOCAL has to give the same tables as one that allows it:
 //! tests/systems/test_driver_mysql.py runs these on both.
 use super::cases::{a_duplicate_key_is_an_error_and_loads_nothing, every_value_arrives_as_it_was_given};
 use super::rows::{Values, answer, drop_table, fresh, load, plain, sql, stored};
-use crate::bench::{Mysql, MysqlWire, MysqlWireWithoutArrays};
+use crate::bench::{MysqlWire, MysqlWireWithoutArrays};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
@@ -42,11 +42,6 @@ async fn inserts_arrays_and_leaves_no_statement_behind<S: SqlSession>(session: &
     let names = ["Com_load", "Com_insert", "Com_stmt_prepare", "Com_stmt_close"];
     assert_eq!(counts(session, names).await, ["0", "4", "4", "4"]);
     drop_table(session, &table).await;
-}
-
-#[test]
-fn mysql_loads_data_where_the_server_allows_it() {
-    on!(Mysql, session => loads_data_where_the_server_allows_it_and_asks_once_where_not(session).await);
 }
 
 #[test]
@@ -156,7 +151,7 @@ async fn stores_nothing_where_null_would_become_a_default<S: SqlSession>(session
 }
 
 on_each_client!(
-    [library: Mysql, wire: MysqlWire, wire_without_arrays: MysqlWireWithoutArrays],
+    [wire: MysqlWire, wire_without_arrays: MysqlWireWithoutArrays],
     [
         refuses_numbers_that_sql_does_not_have,
         loads_the_same_whatever_the_sql_mode,

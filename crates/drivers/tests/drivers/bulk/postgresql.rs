@@ -1,4 +1,4 @@
-//! What is PostgreSQL's own, through either client.
+//! What is PostgreSQL's own.
 use super::rows::{Values, drop_table, fresh, load, plain, sql, stored};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::row::RowBuf;
@@ -82,7 +82,7 @@ async fn refuses_numbers_that_the_column_cannot_hold<S: SqlSession>(session: &mu
 }
 
 on_each_client!(
-    [library: PostgresqlLibrary, wire: PostgresqlWire],
+    [wire: PostgresqlWire],
     [
         refuses_numbers_that_the_column_cannot_hold,
         stores_nothing_where_postgresql_refuses_a_value,
