@@ -49,7 +49,7 @@ def test_a_runner_that_made_the_load_with_tls_is_refused_with_what_to_do() -> No
         assert "mysql does not run on the runner tokio" in found.what
         assert found.hint == "leave `runner` out: it runs on reactor"
     (cell,) = read("io = 'epoll'", systems=f"{MARIADB}\ntls = true").cells
-    assert (cell.runner, cell.io) == ("reactor", "epoll")
+    assert (cell.driver.runners, cell.io) == (["reactor"], "epoll")
 
 
 def test_a_retry_by_the_systems_own_codes_reaches_the_cell() -> None:
