@@ -87,6 +87,7 @@ impl Channel {
     }
 
     /// This side's port; `None` on a unix socket.
+    #[cfg(feature = "mysql")]
     pub fn local_port(&self) -> Option<u16> {
         self.stream.local_port()
     }
