@@ -1,11 +1,8 @@
 //! What scripts cost themselves, a `\set` and whole transactions of pgbench's: `cargo bench -p bakeoff-workloads --bench
 //! script`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::Outcome;
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sql::{Builtin, SqlSpec};
-use bakeoff_model::workload::{Ended, ThreadId, Workload};
+use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::script::{AUTOMATIC, Expression, Names, Number};
 use bakeoff_workloads::sql::Sql;

@@ -1,11 +1,8 @@
 //! What sysbench OLTP costs itself, per event: `cargo bench -p bakeoff-workloads --bench sysbench`, or
 //! `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::Outcome;
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec};
-use bakeoff_model::workload::{Ended, ThreadId, Workload};
+use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::sysbench::Sysbench;
 use std::hint::black_box;
 

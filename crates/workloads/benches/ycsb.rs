@@ -1,9 +1,8 @@
 //! What YCSB costs itself, per operation: `cargo bench -p bakeoff-workloads --bench ycsb`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
-use bakeoff_model::workload::{Ended, ThreadId, Workload};
+use bakeoff_model::run::{RequestDistribution, YcsbSpec};
 use bakeoff_workloads::keys::{Permutation, Scrambled, Zipfian, fnv64};
+use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::ycsb::Ycsb;
 use std::hint::black_box;

@@ -1,9 +1,5 @@
 //! What checks of the data find wrong.
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
+use crate::prelude::*;
 
 const MOST_EVIDENCE: usize = 10;
 
@@ -62,7 +58,6 @@ fn told(row: &RowBuf, columns: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::value::Value;
 
     #[test]
     fn the_first_few_are_kept_and_all_are_counted() {

@@ -13,6 +13,7 @@ pub mod keys;
 pub mod linkbench;
 mod money;
 mod numbers;
+pub mod prelude;
 mod prepared;
 pub mod resolve;
 pub mod rng;

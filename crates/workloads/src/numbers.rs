@@ -1,9 +1,5 @@
 //! Questions whose answer is one number, outside of what is measured.
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 /// The first cell of the only row; `None`: null, or no whole number.
 pub async fn number(session: &mut AnySql, sql: &str) -> Result<Option<i64>, OpError> {

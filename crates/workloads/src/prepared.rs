@@ -1,9 +1,6 @@
 //! Statements that every session prepares when it is attached: the same ones in the same order, so that their numbers are the
 //! same in all of them.
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession, Statement};
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 /// Prepares the texts, which have `?` for every value; each with whether it only reads. They are numbered from 0.
 pub async fn prepare(

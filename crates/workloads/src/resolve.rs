@@ -1,12 +1,10 @@
 //! From what a plan says of a workload to every option decided, and what follows from them. One kind, one entry in
 //! [`KINDS`]; what is each workload's own stands in its room's `resolve.rs`.
+use crate::prelude::*;
 use crate::trouble::refuse;
 use crate::{hatshop, linkbench, sql, sysbench, tpcc, ycsb};
-use bakeoff_model::needs::Needs;
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::{Listed, Preview, PreviewRequest, Previewed, Resolved, WorkloadRequest};
-use bakeoff_model::run::WorkloadSpec;
+use bakeoff_model::resolve::{Listed, Preview, PreviewRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

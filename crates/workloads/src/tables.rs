@@ -1,10 +1,7 @@
 //! Tables of a workload, by their names: which are there already, and away with them. Names are of lower case letters,
 //! digits and underscores, so that none needs quotes.
+use crate::prelude::*;
 use crate::trouble;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::sql::{Ask, SqlSession};
-use bakeoff_model::value::Value;
 
 /// Makes way for tables that are to be made: drops them in this order where that is allowed, refuses those that are there
 /// otherwise.

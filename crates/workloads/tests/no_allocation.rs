@@ -1,16 +1,14 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
-use bakeoff_model::any::{AnyRecords, AnySql};
-use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
-use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
+use bakeoff_model::run::{RequestDistribution, YcsbSpec};
 use bakeoff_model::sql::Upsert;
-use bakeoff_model::workload::{Answer, Ended, ThreadId, Workload};
 use bakeoff_workloads::hatshop::Hatshop;
 use bakeoff_workloads::linkbench::Linkbench;
+use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::sql::Sql;
 use bakeoff_workloads::sysbench::Sysbench;
 use bakeoff_workloads::tpcc::Tpcc;

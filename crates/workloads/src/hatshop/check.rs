@@ -10,13 +10,7 @@ use super::thread::Together;
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::money::{money, units};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::CheckSpec;
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Queries};
+use crate::prelude::*;
 use std::collections::HashMap;
 
 /// An order as its rows tell.

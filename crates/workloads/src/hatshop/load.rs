@@ -7,12 +7,8 @@ use super::schema::{LINES, ORDERS};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::{LINE_COLUMNS, order_columns};
 use super::thread::{Effect, Thread};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
+use crate::prelude::*;
 use bakeoff_model::run::hatshop::HatshopSpec;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
 
 /// Orders of one chunk, and of one transaction.
 pub const CHUNK_ORDERS: u64 = 250;

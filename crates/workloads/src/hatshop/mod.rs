@@ -31,15 +31,11 @@ mod together;
 mod validate;
 
 use crate::account::Accounts;
+use crate::prelude::*;
 use crate::stream_hash::StreamHash;
 use crate::trouble::refuse;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::run::{CheckSpec, ClientSpec, Limit, Pacing, RunSpec};
-use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::run::{Limit, Pacing, RunSpec};
 use dealer::Dealer;
 use event::{Event, Kind};
 use evidence::{Account, Evidence};

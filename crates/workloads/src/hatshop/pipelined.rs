@@ -5,15 +5,10 @@ use super::requests::{Seen, created, deleted, line_values, order_values};
 use super::statements::{Question, insert_lines};
 use super::thread::{Effect, Thread};
 use crate::found::Found;
+use crate::prelude::*;
 use crate::prepared::emptied;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::pipeline::{Part, Pipeline};
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::pipeline::Part;
 use bakeoff_model::statement::Done;
-use bakeoff_model::transaction::Transactional;
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Queries;
 
 impl Hatshop {
     pub(super) async fn create_pipelined(

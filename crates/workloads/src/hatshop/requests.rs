@@ -7,15 +7,9 @@ use super::statements::{ORDER_COLUMNS, Question, if_there, insert_lines, set_att
 use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::money::{money, units};
+use crate::prelude::*;
 use crate::prepared::emptied;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 use bakeoff_model::statement::Done;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::{Timestamp, Value};
-use bakeoff_model::workload::Queries;
 
 /// What a judgement says.
 pub const ORDER_MISSING: &str = "order missing, or there against all that is known";

@@ -2,12 +2,9 @@
 use super::Hatshop;
 use super::line_ids::{LINE_IDS, keeps_line_ids};
 use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
+use crate::prelude::*;
 use crate::{tables, trouble};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession};
 
 pub const ORDERS: &str = "orders";
 pub const LINES: &str = "line_items";

@@ -1,11 +1,9 @@
 //! The statements' texts and numbers.
 use super::event::Attribute;
 use super::line_ids::{LINE_IDS, keeps_line_ids};
+use crate::prelude::*;
 use crate::prepared;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 #[cfg(test)]
 use bakeoff_model::sql::{Lists, TokenRanges};
 

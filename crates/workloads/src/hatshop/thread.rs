@@ -5,9 +5,8 @@ use super::list::Step;
 use super::replay::Reading;
 use super::shop::{Id, Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::Question;
+use crate::prelude::*;
 use crate::stream_hash::StreamHash;
-use bakeoff_model::pipeline::Pipeline;
-use bakeoff_model::value::Value;
 use std::sync::Arc;
 
 #[derive(Debug)]

@@ -7,12 +7,8 @@ use super::shop::Order;
 use super::statements::{ORDER_COLUMNS, Question, insert_lines};
 use super::thread::{Effect, Thread, Together};
 use crate::found::Found;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Lists, SqlSession};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Queries;
+use crate::prelude::*;
+use bakeoff_model::sql::Lists;
 
 impl Hatshop {
     /// Looks for an order and its lines. Where lines lie by their own id, those that the order names are asked for at once.

@@ -1,9 +1,7 @@
 //! What cannot be run, refused before anything starts.
 use super::event::Kind;
+use crate::prelude::*;
 use crate::trouble::{no_such_client, refuse};
-use bakeoff_model::options::check_bounds;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::hatshop::HatshopSpec;
 
 pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {

@@ -8,14 +8,7 @@ use super::schema::{COUNTS, LINKS, NODE_TYPE, NODES};
 use crate::account::in_words;
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::CheckSpec;
-use bakeoff_model::sql::{Ask, SqlSession, Statement};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Answer;
+use crate::prelude::*;
 use std::ops::RangeInclusive;
 
 impl Linkbench {

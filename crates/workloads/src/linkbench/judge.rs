@@ -3,8 +3,7 @@
 use super::graph::Graph;
 use super::request::Request;
 use crate::found::Found;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 #[inline]
 fn number(row: &RowBuf, cell: usize) -> Option<i64> {

@@ -8,14 +8,9 @@ use super::payload::{LINK_BYTES_MOST, mean_bytes};
 use super::schema::{COUNTS, LINKS, NODE_TYPE, NODES};
 use super::thread::Thread;
 use super::writes::{COUNT_BYTES, LINK_BYTES, NODE_BYTES};
+use crate::prelude::*;
 use crate::rng::{Random, mix};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::linkbench::LinkbenchSpec;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
 use std::ops::Range;
 
 /// Links of a unit of those that have more than a chunk should hold.

@@ -26,17 +26,11 @@ mod writes;
 
 use crate::account::{Accounts, Tally};
 use crate::found::Found;
+use crate::prelude::*;
 use crate::rng::{Random, Stream};
 use crate::stream_hash::StreamHash;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
-use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use evidence::{Account, Evidence};
 use graph::Graph;
 use history::History;

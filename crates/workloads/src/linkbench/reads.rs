@@ -7,10 +7,7 @@ use super::schema::NODE_TYPE;
 use super::statements::{Question, links_by_ids};
 use super::thread::Thread;
 use crate::found::Found;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 impl Linkbench {
     pub(super) async fn count_links(&self, thread: &Thread, session: &mut AnySql) -> Result<Found, OpError> {

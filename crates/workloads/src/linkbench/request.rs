@@ -1,10 +1,9 @@
 //! One request: what is asked, of which node and which links.
 use super::access::Choice;
 use super::graph::Graph;
+use crate::prelude::*;
 use crate::rng::Random;
 use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Operation;
 
 /// In the order of the workload's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! The three tables, under the original's names. Payload is bytes in every system, so that none converts it.
 use super::Linkbench;
 use crate::numbers::number;
+use crate::prelude::*;
 use crate::{tables, trouble};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
-use bakeoff_model::sql::{Dialect, Partitioning, SqlSession};
+use bakeoff_model::sql::Partitioning;
 
 pub const LINKS: &str = "linktable";
 pub const COUNTS: &str = "counttable";

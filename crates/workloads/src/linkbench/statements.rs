@@ -1,11 +1,9 @@
 //! The statements' texts and numbers.
 use super::request::MULTIGET_MOST;
 use super::schema::{LINK_INDEX, NODE_TYPE};
+use crate::prelude::*;
 use crate::prepared;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
-use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {

@@ -1,10 +1,8 @@
 //! What cannot be run, refused before anything starts.
 use super::request::Kind;
+use crate::prelude::*;
 use crate::table_options;
 use crate::trouble::{no_such_client, refuse};
-use bakeoff_model::options::check_bounds;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::linkbench::{LinkCounts, LinkbenchSpec};
 
 pub fn validate(spec: &LinkbenchSpec, client: ClientSpec) -> Result<(), Trouble> {

@@ -6,12 +6,8 @@ use super::reads::{id, link_type};
 use super::statements::Question;
 use super::thread::{Effect, Thread};
 use crate::found::Found;
+use crate::prelude::*;
 use crate::rng::Random;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// User bytes of a row, without its payload.

@@ -1,7 +1,6 @@
 //! What a run did: how often each script was carried out, as far as anybody answered.
 use crate::account::{Accounts, Counter};
-use bakeoff_model::outcome::Outcome;
-use bakeoff_model::workload::Ended;
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

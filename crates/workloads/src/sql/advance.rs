@@ -2,10 +2,8 @@
 //! pipeline. It knows no session, so it is compiled once.
 use super::scripts::Compiled;
 use super::user::User;
+use crate::prelude::*;
 use crate::script::{Fault, Number, Statement, Step, Variables};
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::transaction::Access;
-use bakeoff_model::value::Value;
 use std::time::Duration;
 
 /// A deadline that is much later than any run is still a time; one that overflows is none.

@@ -3,10 +3,8 @@ use super::advance::told;
 use super::expected::Expected;
 use super::scripts::Compiled;
 use super::user::User;
+use crate::prelude::*;
 use crate::script::{Counted, Statement};
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::workload::Queries;
 
 /// What has been seen of an answer.
 #[derive(Clone, Copy, Debug)]

@@ -2,16 +2,10 @@
 use super::Sql;
 use super::same::same;
 use crate::faults::check_no_rows;
+use crate::prelude::*;
 use crate::script::{check_query, statements};
 use crate::trouble::refuse;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::{FailClass, OpError, Trouble};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::CheckSpec;
 use bakeoff_model::run::sql::{CheckTime, SqlCheck, SqlSpec};
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
 
 pub fn validate(spec: &SqlSpec) -> Result<(), Trouble> {
     for check in &spec.checks {

@@ -1,8 +1,7 @@
 //! What the plan expects of a statement's answer, held against what came.
 use super::same::same;
-use bakeoff_model::row::RowBuf;
+use crate::prelude::*;
 use bakeoff_model::run::sql::Expect;
-use bakeoff_model::value::Value;
 use serde_json::Value as Json;
 
 /// Of one statement; the words are for the report.

@@ -1,11 +1,7 @@
 //! The load phase: rows of all tables, in the plan's order, the same whoever loads them.
 use super::rows::{Successive, Table, bytes};
 use super::{Sql, Thread};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
+use crate::prelude::*;
 
 /// Rows of one chunk, and of one transaction.
 pub const CHUNK_ROWS: u64 = 10_000;
@@ -127,7 +123,6 @@ fn placed(mut error: OpError, stretch: &Stretch<'_>, source: &Successive<'_>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::run::ClientSpec;
     use serde_json::json;
 
     fn loading(client: ClientSpec) -> Sql {

@@ -3,13 +3,10 @@
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
 use super::variables;
+use crate::prelude::*;
 use crate::rng::Stream;
 use crate::script::{Fault, Names, Number, Program, Statement, Step, Variables};
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::Previewed;
-use bakeoff_model::run::WorkloadSpec;
 use bakeoff_model::run::sql::SqlSpec;
-use bakeoff_model::value::Value;
 use std::time::Duration;
 
 /// Lines of one operation: a script may go round in circles with what it waits for.

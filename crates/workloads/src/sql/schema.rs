@@ -1,11 +1,9 @@
 //! Statements that make tables, and those that follow when all rows are there: cut as scripts are, carried out one by one.
 use super::long;
+use crate::prelude::*;
 use crate::script;
 use crate::trouble::refuse;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::sql::{SqlSpec, TextFile};
-use bakeoff_model::sql::SqlSession;
 use std::borrow::Cow;
 use std::collections::HashSet;
 

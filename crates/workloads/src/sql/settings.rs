@@ -1,10 +1,6 @@
 //! Settings that would make work faster than the plan says, read from sessions of the load: when one is opened, when its user
 //! ends, and from another one after the run. A statement, or a function that it calls, may have changed them.
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
+use crate::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

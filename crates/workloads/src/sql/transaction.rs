@@ -6,14 +6,9 @@ use super::advance::{Next, advance, bind, failed, told};
 use super::answered::{Seen, answered};
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{FailClass, OpError};
+use crate::prelude::*;
 use bakeoff_model::pipeline::Part;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Done, SqlSession};
 use bakeoff_model::time;
-use bakeoff_model::transaction::Transactional;
-use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Scripts {
     /// Every session prepares the same statements in the same order, so their numbers are known.

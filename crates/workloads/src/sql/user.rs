@@ -1,9 +1,7 @@
 //! One user of scripts: its variables, where it is in its script, and the room that statements take.
+use crate::prelude::*;
 use crate::rng::Random;
 use crate::script::{Number, Program, Statement, Variables};
-use bakeoff_model::pipeline::Pipeline;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::value::Value;
 
 #[derive(Debug)]
 pub struct User {

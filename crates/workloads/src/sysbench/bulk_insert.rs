@@ -3,10 +3,7 @@
 use super::Sysbench;
 use super::thread::Thread;
 use crate::numbers::number;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::workload::{Answer, Probe, Queries};
+use crate::prelude::*;
 
 /// User bytes of one row.
 const ROW_BYTES: u64 = 8;

@@ -4,14 +4,8 @@ use super::text::{Texts, is_c, is_pad, unpadded};
 use crate::account::{Evidence, in_words, rows_after};
 use crate::faults::Faults;
 use crate::numbers::number;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::CheckSpec;
+use crate::prelude::*;
 use bakeoff_model::run::sysbench::SysbenchScript;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
 
 impl Sysbench {
     pub(super) async fn checks(

@@ -6,15 +6,9 @@ use super::script::Kind;
 use super::steps::{Step, Steps};
 use super::thread::{Buffers, Thread, Written};
 use super::values::Values;
+use crate::prelude::*;
 use crate::rng::Random;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::Part;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Sysbench {
     #[inline]

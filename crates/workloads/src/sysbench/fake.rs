@@ -1,15 +1,10 @@
 //! A SQL session for tests: it writes down what it is asked, values included, and answers as full tables would, or as it
 //! is told to.
 use super::text::Texts;
+use crate::prelude::*;
 use crate::rng::Random;
 use bakeoff_model::any::Known;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::pipeline::{Asked, Part, Pipeline};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Probe, Queries};
+use bakeoff_model::pipeline::{Asked, Part};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -4,12 +4,8 @@ use super::script::Kind;
 use super::steps::Steps;
 use super::thread::{Buffers, Thread, Written};
 use super::values::ROW_BYTES;
+use crate::prelude::*;
 use crate::rng::{Random, mix};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Sysbench {
     pub(super) async fn insert(

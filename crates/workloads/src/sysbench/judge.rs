@@ -17,10 +17,7 @@ use super::steps::Step;
 use super::text::looks_like_c;
 use super::thread::Written;
 use super::values::bytes_written;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::Done;
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Queries};
+use crate::prelude::*;
 
 /// What was wrong with an answer, if anything: one byte, handed through the loop in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

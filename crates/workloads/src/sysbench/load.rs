@@ -7,14 +7,9 @@ use super::tables::table_name;
 use super::text::Texts;
 use super::thread::Thread;
 use super::values::ROW_BYTES;
+use crate::prelude::*;
 use crate::rng::{Random, mix};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::sysbench::SysbenchScript;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
 
 /// Rows of one chunk, and of one transaction: about 2 MB.
 pub const CHUNK_ROWS: u64 = 10_000;

@@ -32,15 +32,10 @@ mod tests;
 
 use crate::account::{Accounts, Evidence};
 use crate::keys::Permutation;
+use crate::prelude::*;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::run::{CheckSpec, ClientSpec};
-use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use bulk::Bulk;
 use statements::Statements;
 use steps::{Draws, Steps};

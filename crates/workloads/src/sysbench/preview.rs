@@ -3,11 +3,9 @@ use super::Sysbench;
 use super::steps::Steps;
 use super::text::Texts;
 use super::values::Values;
+use crate::prelude::*;
 use crate::rng::Stream;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::Previewed;
 use bakeoff_model::run::sysbench::SysbenchScript;
-use bakeoff_model::run::{ClientSpec, WorkloadSpec};
 
 /// Nothing of scripts whose values depend on how many users there are, or on the rows that the table has.
 pub fn preview(workload: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {

@@ -3,15 +3,12 @@ use super::preview::preview;
 use super::script::{Script, name};
 use super::validate::validate;
 use super::{GENERATOR_VERSION, needs};
+use crate::prelude::*;
 use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use crate::trouble::refuse;
-use bakeoff_model::needs::Needs;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::{Resolved, WorkloadRequest};
 use bakeoff_model::run::sysbench::{
     IndexTime, PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec, TableChoice,
 };
-use bakeoff_model::run::{ClientSpec, Retry, WorkloadSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

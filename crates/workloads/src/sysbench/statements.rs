@@ -4,12 +4,8 @@
 //! and the same in all of them: table by table, and of each table the kinds in the script's order.
 use super::script::{Kind, Script};
 use super::text::{C_BYTES, PAD_BYTES};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::row::RowBuf;
+use crate::prelude::*;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
-use bakeoff_model::value::Value;
 
 /// Digits and sign.
 const LONGEST_NUMBER: usize = 20;

@@ -1,11 +1,9 @@
 //! The tables, interchangeable with those of the original: same names, types and indexes.
 use super::Sysbench;
 use crate::numbers::number;
+use crate::prelude::*;
 use crate::{tables, trouble};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::{Dialect, SqlSession};
 
 pub fn table_name(table: u32) -> String {
     format!("sbtest{table}")

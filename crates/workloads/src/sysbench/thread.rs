@@ -4,11 +4,10 @@ use super::statements::Statements;
 use super::steps::Step;
 use super::text::Texts;
 use crate::account::Account;
+use crate::prelude::*;
 use crate::rng::{Stream, mix};
 use crate::stream_hash::StreamHash;
-use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::value::Value;
 use std::sync::Arc;
 
 #[derive(Debug)]

@@ -1,10 +1,8 @@
 //! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/sysbench.rs).
 use super::script::{Script, name};
+use crate::prelude::*;
 use crate::table_options;
 use crate::trouble::{no_such_client, refuse};
-use bakeoff_model::options::check_bounds;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 
 /// `users`: of the whole run; `None` in phases before and after it.
@@ -75,7 +73,6 @@ fn tables(spec: &SysbenchSpec, users: Option<u64>) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::outcome::TroubleKind;
 
     fn refused(option: &str, change: impl FnOnce(&mut SysbenchSpec)) {
         let mut spec = SysbenchSpec::default();

@@ -1,11 +1,6 @@
 //! One attempt at a transaction: what has been asked, and what was wrong with an answer.
 use super::statements::Kind;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Done, SqlSession, Statement};
-use bakeoff_model::value::{Timestamp, Value};
-use bakeoff_model::workload::{Answer, Queries};
+use crate::prelude::*;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How a transaction is to end.

@@ -4,8 +4,7 @@ use super::input::Input;
 use super::sizes::DISTRICTS;
 use super::thread::{Drawn, Thread};
 use super::transaction::Transaction;
-use bakeoff_model::outcome::Outcome;
-use bakeoff_model::workload::Ended;
+use crate::prelude::*;
 
 /// Bytes of the specification's rows (clause 1.2.1).
 const HISTORY_BYTES: u64 = 46;

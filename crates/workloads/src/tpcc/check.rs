@@ -8,13 +8,8 @@ use super::sizes::DISTRICTS;
 use crate::account::{Told, after, in_words};
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
+use crate::prelude::*;
 use bakeoff_model::run::tpcc::TpccVariant;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
 use std::ops::RangeInclusive;
 
 /// Of stock: as it is loaded, and as it is filled up.

@@ -7,11 +7,8 @@ use super::order_status::order_status;
 use super::stock_level::stock_level;
 use super::thread::{Attempted, Drawn, Thread};
 use super::transaction::Transaction;
+use crate::prelude::*;
 use crate::rng::Random;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::workload::{Answer, Queries};
 
 impl Tpcc {
     /// About 200 ns for a new order, 50 ns for another.

@@ -2,9 +2,7 @@
 use super::attempt::Attempt;
 use super::input::{Customer, District};
 use super::statements::Kind;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 /// Of those with a name, by first name, the one in the middle. `None`: nobody has it.
 pub async fn customer_id(

@@ -6,10 +6,7 @@ use super::buffers::Delivered;
 use super::sizes::DISTRICTS;
 use super::statements::Kind;
 use crate::money::{money, units};
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 /// Of one order of each district.
 const KEYS: usize = 3 * DISTRICTS as usize;

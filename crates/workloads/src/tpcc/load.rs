@@ -2,11 +2,7 @@
 use super::Tpcc;
 use super::schema::Table;
 use super::thread::Thread;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::{Access, Transactional};
+use crate::prelude::*;
 
 /// Rows of one chunk, and of one transaction: at most 7 MB.
 pub const CHUNK_ROWS: u64 = 10_000;
@@ -116,7 +112,6 @@ impl Tpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::run::ClientSpec;
     use bakeoff_model::run::tpcc::TpccSpec;
 
     #[test]

@@ -7,11 +7,9 @@ use super::input::{District, Line, NewOrder};
 use super::sizes::LINES_MAX;
 use super::statements::{Kind, insert_lines};
 use crate::money::{money, units};
+use crate::prelude::*;
 use crate::prepared::emptied;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{NumberTaken, SqlSession};
-use bakeoff_model::value::Value;
+use bakeoff_model::sql::NumberTaken;
 
 const LINES: usize = LINES_MAX as usize;
 /// What a stock is filled up with.

@@ -3,8 +3,7 @@ use super::attempt::{Attempt, End};
 use super::customer::customer_id;
 use super::input::{Customer, District};
 use super::statements::Kind;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 pub async fn order_status(
     home: District,

@@ -6,9 +6,7 @@ use super::customer::customer_id;
 use super::input::{District, Payment};
 use super::statements::Kind;
 use crate::money::money;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 const BAD_CREDIT: &[u8] = b"BC";
 /// Between the names of warehouse and district in H_DATA.

@@ -6,10 +6,9 @@ use super::random::Draws;
 use super::schema::Table;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN, Sizes};
 use crate::keys::Permutation;
+use crate::prelude::*;
 use crate::rng::{Random, mix};
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::tpcc::TpccVariant;
-use bakeoff_model::value::{Decimal, Timestamp, Value};
 
 /// C_SINCE, H_DATE, O_ENTRY_D and OL_DELIVERY_D: 2026-01-01. The specification has the time of the load, by which two loads
 /// would differ.

@@ -2,11 +2,7 @@
 use super::Tpcc;
 use super::input::{Customer, District, Input};
 use super::transaction::Transaction;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::Previewed;
-use bakeoff_model::run::{ClientSpec, WorkloadSpec};
-use bakeoff_model::value::Decimal;
-use bakeoff_model::workload::ThreadId;
+use crate::prelude::*;
 
 const FIRST: ThreadId = ThreadId {
     thread: 0,

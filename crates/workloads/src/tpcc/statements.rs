@@ -5,10 +5,8 @@
 use super::rules::Rules;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
 use super::table_names::TableNames;
+use crate::prelude::*;
 use crate::prepared;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -2,8 +2,7 @@
 use super::attempt::{Attempt, End};
 use super::input::District;
 use super::statements::Kind;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::value::Value;
+use crate::prelude::*;
 
 const ORDERS: i64 = 20;
 

@@ -1,10 +1,9 @@
 //! What the nine tables are called in a data set that another tool made. Every statement is written with our names, and
 //! gets the others when it is sent.
 use super::schema::Table;
+use crate::prelude::*;
 use crate::trouble::refuse;
 use bakeoff_model::options::nearest;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::sql::Dialect;
 use std::collections::BTreeMap;
 
 /// Of identifiers, in every system that we know.

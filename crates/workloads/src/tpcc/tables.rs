@@ -3,11 +3,9 @@
 use super::Tpcc;
 use super::schema::Table;
 use crate::numbers::number;
+use crate::prelude::*;
 use crate::{tables, trouble};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::tpcc::TpccVariant;
-use bakeoff_model::sql::{Dialect, SqlSession};
 
 /// Name, table and columns.
 type Index = (&'static str, Table, &'static [&'static str]);

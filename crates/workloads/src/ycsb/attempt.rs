@@ -13,11 +13,8 @@ use super::drawn::Drawn;
 use super::integrity::{RowRule, key_of};
 use super::thread::Thread;
 use super::{INSERT, READ, READ_MODIFY_WRITE_READ, READ_MODIFY_WRITE_UPDATE, SCAN, TABLE, UPDATE, Ycsb};
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::workload::{Answer, Probe};
+use crate::prelude::*;
+use bakeoff_model::record::{FieldValue, Fields, Record};
 use smallvec::SmallVec;
 
 /// Fields that an update can name without allocating.

@@ -3,14 +3,8 @@ use super::integrity::RowRule;
 use super::ledger::{Did, acknowledged};
 use super::{TABLE, Ycsb};
 use crate::account::{in_words, rows_after};
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::event::Check;
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::record::{Fields, RecordSession};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::CheckSpec;
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Answer;
+use crate::prelude::*;
+use bakeoff_model::record::Fields;
 
 const MISSING: &str = "row missing";
 const MOST_EVIDENCE: usize = 10;

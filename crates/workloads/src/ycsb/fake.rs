@@ -1,11 +1,6 @@
 //! A record database in memory for tests: it does as it is told, and can be told to misbehave.
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Probe;
+use crate::prelude::*;
+use bakeoff_model::record::{FieldValue, Fields, Record, Table, TableSpec, Use};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -6,10 +6,7 @@
 use super::thread::Thread;
 use super::{COMMIT, Ycsb};
 use crate::account::Account;
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::workload::{Answer, Ended, Probe};
+use crate::prelude::*;
 
 impl Ycsb {
     /// Before an operation of a group.

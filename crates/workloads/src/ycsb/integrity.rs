@@ -2,11 +2,10 @@
 //!
 //! The text is exactly the original's: `<key>:<field>`, then again and again `:` and the hash of all so far, cut at
 //! the field's length. So data loaded by either tool verifies with the other.
+use crate::prelude::*;
 use bakeoff_model::record::Fields;
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::YcsbSpec;
 use bakeoff_model::short;
-use bakeoff_model::workload::Answer;
 use std::ops::Range;
 
 #[derive(Clone, Debug)]
@@ -120,7 +119,6 @@ pub fn key_of(row: &RowBuf) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::value::Value;
 
     fn integrity_spec(length: u32) -> YcsbSpec {
         YcsbSpec {

@@ -1,9 +1,8 @@
 //! The load phase: this client's slice of the records, in batches.
 use super::thread::Thread;
 use super::{TABLE, Ycsb};
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::record::{Record, RecordSession};
+use crate::prelude::*;
+use bakeoff_model::record::Record;
 use bakeoff_model::time;
 use std::time::Duration;
 

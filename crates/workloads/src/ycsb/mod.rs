@@ -33,15 +33,11 @@ mod fake;
 mod tests;
 
 use crate::account::Accounts;
+use crate::prelude::*;
 use crate::rng::Stream;
 use crate::trouble;
-use bakeoff_model::any::AnyRecords;
-use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, Use, ValueType};
-use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
-use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::record::{Fields, Table, TableSpec, Use, ValueType};
+use bakeoff_model::run::YcsbSpec;
 use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
 use fields::FieldMaker;

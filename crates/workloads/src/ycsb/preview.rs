@@ -1,9 +1,7 @@
 //! The first operations of a run's first user, without a session.
 use super::{INSERT, READ_MODIFY_WRITE, SCAN, Thread, UPDATE, Ycsb};
+use crate::prelude::*;
 use crate::rng::Stream;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::Previewed;
-use bakeoff_model::run::{ClientSpec, WorkloadSpec};
 
 /// Nothing where all keys would have to be gone through for it.
 pub fn preview(workload: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {

@@ -1,9 +1,8 @@
 //! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/ycsb.rs).
 use super::key_text::KeyText;
+use crate::prelude::*;
 use crate::trouble::{no_such_client, refuse};
-use bakeoff_model::options::check_bounds;
-use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::{ClientSpec, FieldLength, YcsbSpec};
+use bakeoff_model::run::{FieldLength, YcsbSpec};
 
 pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
     check_bounds(spec, "workload")?;
@@ -161,7 +160,6 @@ impl Proportions for YcsbSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::outcome::TroubleKind;
     use bakeoff_model::run::{InsertOrder, RequestDistribution};
 
     #[track_caller]

@@ -1,9 +1,6 @@
 //! The SQL session of a graph: every node and link asked for is there, unless it is told otherwise.
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
+use bakeoff_model::sql::Upsert;
+use bakeoff_workloads::prelude::*;
 
 const COUNTING_CHANGES: Dialect = Dialect {
     name: "graph",

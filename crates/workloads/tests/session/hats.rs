@@ -1,9 +1,5 @@
 //! The SQL session of a shop: keeps its orders, in memory taken beforehand.
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::{Decimal, Value};
+use bakeoff_workloads::prelude::*;
 
 const ROOM: usize = 1000;
 const WORDS: [&[u8]; 4] = [b"ORDERED", b"DISPATCHED", b"OUT_FOR_DELIVERY", b"DELIVERED"];

@@ -1,11 +1,7 @@
 //! Sessions that answer at once, for measuring and counting what the workload itself does.
 #![allow(dead_code)] // every user takes its own part of it
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
-use bakeoff_model::workload::Probe;
+use bakeoff_model::record::{FieldValue, Fields, Record, Table, TableSpec};
+use bakeoff_workloads::prelude::*;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

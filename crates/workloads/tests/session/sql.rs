@@ -1,10 +1,6 @@
 //! The SQL session: every statement finds what it asks for.
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::pipeline::{Asked, Part, Pipeline};
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
+use bakeoff_model::pipeline::{Asked, Part};
+use bakeoff_workloads::prelude::*;
 
 pub static DIALECT: Dialect = Dialect {
     name: "yes",

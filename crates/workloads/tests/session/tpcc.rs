@@ -1,9 +1,5 @@
 //! The SQL session of TPC-C: every statement finds what it asks for, unless it is told otherwise.
-use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::{Decimal, Value};
+use bakeoff_workloads::prelude::*;
 
 const ITEMS: i64 = 100_000;
 pub const NEXT_ORDER: i64 = 3001;

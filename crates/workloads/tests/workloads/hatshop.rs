@@ -1,10 +1,7 @@
 //! What a run of the Hat Shop is known to have done.
-use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{FailClass, Outcome};
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::hatshop::HatshopSpec;
-use bakeoff_model::workload::{Ended, ThreadId, Workload};
 use bakeoff_workloads::hatshop::Hatshop;
+use bakeoff_workloads::prelude::*;
 use std::time::Instant;
 
 use crate::session::hats::Hats;

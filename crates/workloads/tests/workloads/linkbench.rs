@@ -1,11 +1,9 @@
 //! What each request of LinkBench asks, and what it takes for right.
 use bakeoff_model::any::Known;
-use bakeoff_model::outcome::{FailClass, Outcome};
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::sql::Upsert;
-use bakeoff_model::workload::{Answer, Ended, ThreadId, Workload};
 use bakeoff_workloads::linkbench::{Linkbench, Thread};
+use bakeoff_workloads::prelude::*;
 
 use crate::session::graph::YesGraph;
 use crate::session::{NoProbe, now};

@@ -1,9 +1,7 @@
 //! TPC-C's transactions as a session sees them: what is asked, in which order, and how it ends.
 use bakeoff_model::any::Known;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
-use bakeoff_model::workload::{Answer, Ended, Probe, Queries, ThreadId, Workload};
+use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::tpcc::{Evidence, Told, Tpcc};
 
 use crate::session::now;

@@ -1,9 +1,8 @@
 //! Scripts and what becomes of them.
+use crate::prelude::*;
 use crate::script::{
     Counted, Names, Number, Numbered, Program, ScriptError, Step, Variables, declare, statements,
 };
-use bakeoff_model::sql::Dialect;
-use bakeoff_model::value::{Decimal, Value};
 use proptest::prelude::*;
 
 static NUMBERED: Dialect = Dialect {

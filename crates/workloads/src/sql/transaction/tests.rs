@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use crate::script::Number;
 use crate::sql::Sql;
 use crate::sql::advance::{Next, advance};
@@ -5,9 +6,6 @@ use crate::sql::scripts::Scripts;
 use crate::sql::user::User;
 use crate::sysbench::fake::{Counted, Fake, deadlock, now};
 use bakeoff_model::any::Known;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::run::ClientSpec;
-use bakeoff_model::workload::{Answer, Queries, ThreadId, Workload};
 use serde_json::{Value, json};
 
 /// One script, its user and its session.

@@ -1,11 +1,9 @@
 //! The workload against a session that writes down what it is asked.
 use super::fake::{Counted, Fake, now};
 use super::{Sysbench, Thread};
+use crate::prelude::*;
 use bakeoff_model::any::Known;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::workload::{Answer, Ended, Queries, ThreadId, Workload};
 
 mod answers;
 mod filling;

@@ -2,7 +2,6 @@
 use super::super::fake::{Fake, deadlock, now};
 use super::*;
 use bakeoff_model::run::sysbench::{PreparedMode, TableChoice};
-use bakeoff_model::sql::SqlSession as _;
 use bakeoff_model::workload::Workload;
 
 const POINT: &str = "SELECT c FROM sbtest WHERE id=";
