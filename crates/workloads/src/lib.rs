@@ -6,12 +6,10 @@
 
 mod account;
 pub mod faults;
-mod found;
 mod functions;
 pub mod hatshop;
 pub mod keys;
 pub mod linkbench;
-mod money;
 mod numbers;
 pub mod prelude;
 mod prepared;
@@ -19,7 +17,6 @@ pub mod resolve;
 pub mod rng;
 pub mod script;
 pub mod sql;
-mod stream_hash;
 pub mod sysbench;
 mod table_options;
 mod tables;

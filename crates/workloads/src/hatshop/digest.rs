@@ -1,8 +1,8 @@
 //! The list as text, and the hash that tells one list from another: what `sha256sum` says of its file.
 use super::event::Event;
 use super::list::{Rules, Walk, fill};
+use super::resolve::validate;
 use super::shop::Shop;
-use super::validate::validate;
 use crate::prelude::*;
 use crate::trouble::refuse;
 use bakeoff_model::resolve::Written;

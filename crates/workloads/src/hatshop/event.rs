@@ -1,6 +1,5 @@
 //! One event: what it is about, and its JSON.
-use super::names::{COLOURS, SIZES};
-use super::shop::{Id, Order, Shop, Status};
+use super::shop::{COLOURS, Id, Order, SIZES, Shop, Status};
 use bakeoff_model::run::hatshop::HatshopSpec;
 use bakeoff_model::workload::Operation;
 

@@ -1,9 +1,8 @@
 //! The load phase: orders and their lines, the same whoever loads them.
 use super::Hatshop;
 use super::event::loaded_ms;
-use super::line_ids::{keeps_line_ids, write_ids};
 use super::requests::{line_values, order_values, with_line_ids};
-use super::schema::{LINES, ORDERS};
+use super::schema::{LINES, ORDERS, keeps_line_ids, write_ids};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::{LINE_COLUMNS, order_columns};
 use super::thread::{Effect, Thread};

@@ -1,25 +1,17 @@
 //! The Hat Shop: a list of events of orders and their lines, carried out by many users at once.
 //!
-//! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
-//! called; `list` draws the events, `dealer` deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all.
-//! A user is a `thread`, with what is `known` of its orders; `statements` are what it asks, `requests` carry an event out
-//! and judge the answer, `pipelined` in one go. `together` is how the same is asked where there are no transactions, and `line_ids` how an order
-//! names its lines where nothing joins them. `schema`, `load` and `check` are the phases before and after; `evidence` is
-//! what a run did, `kept` what it cannot have changed. Where it departs from the article stands in
+//! This file is the table of contents. `shop` says what is in the catalogue and in each order; `list` draws the events and
+//! deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a
+//! `thread`, with what it knows of its orders and what it did; `statements` are what it asks, `requests` carry an event
+//! out and judge the answer, `together` in one go: with `pipeline`, or where there are no transactions. `schema`, `load`
+//! and `check` are the phases before and after. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
 
 mod check;
-mod dealer;
 mod digest;
 mod event;
-mod evidence;
-mod kept;
-mod known;
-mod line_ids;
 mod list;
 mod load;
-mod names;
-mod pipelined;
 mod replay;
 mod requests;
 mod resolve;
@@ -28,24 +20,21 @@ mod shop;
 mod statements;
 mod thread;
 mod together;
-mod validate;
 
 use crate::account::Accounts;
 use crate::prelude::*;
-use crate::stream_hash::StreamHash;
+use crate::rng::StreamHash;
 use crate::trouble::refuse;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{Limit, Pacing, RunSpec};
-use dealer::Dealer;
 use event::{Event, Kind};
-use evidence::{Account, Evidence};
-use list::{Rules, Walk, fill};
+use list::{Dealer, Rules, Walk, fill};
 use replay::{Reading, Replay};
 use shop::Shop;
 use statements::LINE_COLUMNS;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
-use thread::{Course, Effect, Together};
+use thread::{Account, Course, Effect, Evidence, Together};
 
 pub use digest::write_file;
 pub use resolve::KIND;
@@ -82,7 +71,7 @@ impl Hatshop {
         client: ClientSpec,
         users: Option<u32>,
     ) -> Result<Self, Trouble> {
-        validate::validate(spec, client)?;
+        resolve::validate(spec, client)?;
         let (shop, rules) = (Shop::new(spec, seed), Rules::new(spec));
         let all_users = u64::from(users.unwrap_or(1).max(1)) * u64::from(client.count);
         let file = spec.events_file.as_ref().filter(|_| users.is_some());

@@ -5,10 +5,9 @@
 //! taken. So prices, sums and dates need no rules of their own here.
 use super::digest::hexadecimal;
 use super::event::{Attribute, Event, Kind};
-use super::known::Known;
 use super::list::Step;
-use super::names::{COLOURS, SIZES};
-use super::shop::{Id, Line, Order, Shop, Status};
+use super::shop::{COLOURS, Id, Line, Order, SIZES, Shop, Status};
+use super::thread::Known;
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::hatshop::{EventsFile, HatshopSpec};

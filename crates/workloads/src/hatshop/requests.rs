@@ -1,12 +1,11 @@
 //! Events carried out. What they ask for was decided when they were drawn; here it is put into values and sent.
 use super::Hatshop;
 use super::event::{Attribute, Event, Kind};
-use super::known::{Known, There};
 use super::shop::{Line, Order, Shop, Status, order_bytes};
 use super::statements::{ORDER_COLUMNS, Question, if_there, insert_lines, set_attribute};
-use super::thread::{Effect, Thread};
-use crate::found::Found;
-use crate::money::{money, units};
+use super::thread::{Effect, Known, There, Thread};
+use crate::faults::Found;
+use crate::numbers::{money, units};
 use crate::prelude::*;
 use crate::prepared::emptied;
 use bakeoff_model::statement::Done;

@@ -5,10 +5,10 @@ use super::load::loaded;
 use super::replay::check;
 use super::schema::{has_index, table_names};
 use super::shop::Shop;
-use super::validate::validate;
 use super::{GENERATOR_VERSION, Hatshop, needs};
 use crate::prelude::*;
 use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
+use crate::trouble::{no_such_client, refuse};
 use bakeoff_model::resolve::DriverRequest;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use schemars::JsonSchema;
@@ -177,6 +177,25 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
     Ok((0..count).map(|_| preview()).collect())
 }
 
+// What cannot be run, refused before anything starts.
+
+pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
+    check_bounds(spec, "workload")?;
+    if client.index >= client.count {
+        return Err(no_such_client(client.index, client.count));
+    }
+    if spec.events_sha256.is_some() && spec.events_file.is_none() {
+        let hint = "name the file with `events_file`, or leave `events_sha256` out";
+        let what = "it is the SHA-256 of a file of events, and no file is named";
+        return Err(refuse("events_sha256", what, hint));
+    }
+    if Event::ALL.iter().all(|kind| kind.share(spec) == 0.0) {
+        let hint = "give one of them a share, read = 1 for instance";
+        return Err(refuse("read", "no event has a share", hint));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +289,35 @@ mod tests {
         assert!(
             preview.iter().all(|one| one.lines[0].starts_with("order ")),
             "{preview:?}"
+        );
+    }
+
+    #[track_caller]
+    fn refused(option: &str, change: impl FnOnce(&mut HatshopSpec)) {
+        let mut spec = HatshopSpec::default();
+        change(&mut spec);
+        let trouble = validate(&spec, ClientSpec::default()).unwrap_err();
+        assert_eq!(trouble.place, format!("workload.{option}"));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_its_option() {
+        validate(&HatshopSpec::default(), ClientSpec::default()).unwrap();
+        refused("orders", |s| s.orders = 0);
+        refused("lines_max", |s| s.lines_max = 51);
+        refused("delete", |s| s.delete = -1.0);
+        refused("events_sha256", |s| s.events_sha256 = Some("0f".into()));
+        refused("read", |s| {
+            (s.create, s.read, s.update, s.update_attribute, s.delete) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        });
+    }
+
+    #[test]
+    fn a_client_that_does_not_exist_is_refused() {
+        let client = ClientSpec { index: 2, count: 2 };
+        assert_eq!(
+            validate(&HatshopSpec::default(), client).unwrap_err().place,
+            "client"
         );
     }
 }

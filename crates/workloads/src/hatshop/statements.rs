@@ -1,6 +1,6 @@
 //! The statements' texts and numbers.
 use super::event::Attribute;
-use super::line_ids::{LINE_IDS, keeps_line_ids};
+use super::schema::{LINE_IDS, keeps_line_ids};
 use crate::prelude::*;
 use crate::prepared;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};

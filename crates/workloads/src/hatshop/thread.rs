@@ -1,12 +1,15 @@
 //! One user: its walk through the list, the event drawn last, and what it needs.
 use super::event::{Event, Kind};
-use super::evidence::Account;
 use super::list::Step;
 use super::replay::Reading;
 use super::shop::{Id, Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::Question;
+use crate::account::{Accounts, Changed, Counter, Tally, after_changes};
 use crate::prelude::*;
-use crate::stream_hash::StreamHash;
+use crate::rng::StreamHash;
+use bakeoff_model::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub struct Thread {
 /// A user's way through the list.
 #[derive(Debug)]
 pub enum Course {
-    /// Its OS thread's [`super::dealer::Dealer`] has the walk.
+    /// Its OS thread's [`super::list::Dealer`] has the walk.
     Drawn,
     Read(Reading),
 }
@@ -82,7 +85,7 @@ impl Thread {
         match kind {
             Kind::Create => vec![
                 format!("order {id}, {} lines", order.lines.len()),
-                format!("sub_total {}", crate::money::money(order.sub_total_cents)),
+                format!("sub_total {}", crate::numbers::money(order.sub_total_cents)),
             ],
             Kind::Read | Kind::Delete => vec![format!("order {id}")],
             Kind::Update => vec![format!("order {id}, status {}", self.event.status.name())],
@@ -94,5 +97,192 @@ impl Thread {
                 )]
             }
         }
+    }
+}
+
+// What a user knows of an order of its own, from how its events ended.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub there: There,
+    /// `None`: an update perhaps came through.
+    pub status: Option<Status>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum There {
+    Yes,
+    /// It was not made.
+    No,
+    /// Nobody answered when it was to be made.
+    Perhaps,
+}
+
+impl There {
+    /// How many of it there are; `None`: nobody knows.
+    pub fn orders(self) -> Option<u64> {
+        match self {
+            There::Yes => Some(1),
+            There::No => Some(0),
+            There::Perhaps => None,
+        }
+    }
+}
+
+impl Known {
+    pub const LOADED: Known = Known {
+        there: There::Yes,
+        status: Some(Status::Ordered),
+    };
+    pub const UNKNOWN: Known = Known {
+        there: There::Perhaps,
+        status: None,
+    };
+
+    /// After an event of this kind that ended so; `status`: what it was to write. `again`: it took several attempts, of which
+    /// an earlier one may have come through.
+    pub fn after(self, kind: Kind, status: Status, outcome: Outcome, again: bool) -> Self {
+        match (kind, outcome) {
+            (Kind::Create, Outcome::Ok | Outcome::Wrong) => Self::LOADED,
+            (Kind::Create, Outcome::Fail(_)) if !again => Known {
+                there: There::No,
+                status: None,
+            },
+            (Kind::Create, _) => Self::UNKNOWN,
+            (Kind::Update, Outcome::Ok) => Known {
+                status: Some(status),
+                ..self
+            },
+            (Kind::Update, Outcome::Fail(_)) if !again => self,
+            (Kind::Update, _) => Known { status: None, ..self },
+            (Kind::Read | Kind::UpdateAttribute | Kind::Delete, _) => self,
+        }
+    }
+
+    /// Whether so many rows may be what an event found, where there are `all` if the order is there.
+    pub fn allows(self, rows: u64, all: u64) -> bool {
+        match self.there {
+            There::Yes => rows == all,
+            There::No => rows == 0,
+            There::Perhaps => rows == 0 || rows == all,
+        }
+    }
+}
+
+// What a run did to the data, as its checks need it.
+
+/// Of one user.
+#[derive(Debug, Default)]
+#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+pub struct Account {
+    pub created: Tally,
+    pub deleted: Tally,
+    pub bytes_written: Counter,
+}
+
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    pub created: Changed,
+    pub deleted: Changed,
+    /// Of the list that events were taken from: so many of it, and the SHA-256 of their lines of JSON.
+    pub events: u64,
+    pub events_sha256: String,
+}
+
+impl Account {
+    /// Where events of this kind are counted, if they change how many orders there are.
+    pub fn tally(&self, kind: Kind) -> Option<&Tally> {
+        match kind {
+            Kind::Create => Some(&self.created),
+            Kind::Delete => Some(&self.deleted),
+            Kind::Read | Kind::Update | Kind::UpdateAttribute => None,
+        }
+    }
+}
+
+impl Accounts<Account> {
+    /// Orders made and deleted.
+    pub fn changes(&self) -> (Changed, Changed) {
+        let (mut created, mut deleted) = (Changed::default(), Changed::default());
+        self.each(|account| {
+            created.add(&account.created);
+            deleted.add(&account.deleted);
+        });
+        (created, deleted)
+    }
+
+    pub fn bytes_written(&self) -> u64 {
+        let mut sum = 0;
+        self.each(|account| sum += account.bytes_written.get());
+        sum
+    }
+}
+
+/// Orders that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did.
+pub fn orders_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
+    let changed = |run: &Evidence| (run.created, run.deleted);
+    let orders = after_changes(loaded, done.iter().map(|run| run.as_ref().map(changed)));
+    let least = if done.contains(&None) { 0 } else { *orders.start() };
+    least..=*orders.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::outcome::FailClass;
+
+    const FAIL: Outcome = Outcome::Fail(FailClass::Conflict);
+
+    #[test]
+    fn an_order_is_there_when_its_making_was_acknowledged() {
+        for (outcome, again, there) in [
+            (Outcome::Ok, false, There::Yes),
+            (FAIL, false, There::No),
+            (FAIL, true, There::Perhaps),
+            (Outcome::Unknown, false, There::Perhaps),
+        ] {
+            let known = Known::UNKNOWN.after(Kind::Create, Status::Ordered, outcome, again);
+            assert_eq!(known.there, there, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_known_until_nobody_answers() {
+        let told = |outcome| {
+            Known::LOADED
+                .after(Kind::Update, Status::Delivered, outcome, false)
+                .status
+        };
+        assert_eq!(told(Outcome::Ok), Some(Status::Delivered));
+        assert_eq!(told(FAIL), Some(Status::Ordered));
+        assert_eq!(told(Outcome::Unknown), None);
+    }
+
+    #[test]
+    fn rows_are_those_of_the_order_or_none_of_one_that_is_not_there() {
+        let no = Known {
+            there: There::No,
+            status: None,
+        };
+        for (known, none, three, two) in [
+            (Known::LOADED, false, true, false),
+            (no, true, false, false),
+            (Known::UNKNOWN, true, true, false),
+        ] {
+            assert_eq!([0, 3, 2].map(|rows| known.allows(rows, 3)), [none, three, two]);
+        }
+    }
+
+    #[test]
+    fn orders_are_those_loaded_and_made_less_those_deleted() {
+        let changed = |rows, unknown| Changed { rows, unknown };
+        let one = Some(Evidence {
+            created: changed(30, 2),
+            deleted: changed(20, 1),
+            ..Evidence::default()
+        });
+        assert_eq!(orders_after(100, &[]), 100..=100);
+        assert_eq!(orders_after(100, std::slice::from_ref(&one)), 109..=112);
+        assert_eq!(orders_after(100, &[one, None]), 0..=u64::MAX);
     }
 }

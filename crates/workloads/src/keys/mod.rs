@@ -3,25 +3,20 @@
 //!
 //! What changes with n (a growing table) is kept by the caller and resized with [`Zipfian::resized`].
 
-mod exponential;
 mod fnv;
-mod hotspot;
-mod latest;
 mod scrambled;
-mod sequential;
+mod simple;
 mod zipfian;
-mod zipfian_exact;
-mod zipfian_inversion;
 
-pub use exponential::Exponential;
 pub use fnv::{fnv1a, fnv64};
-pub use hotspot::Hotspot;
-pub use latest::latest;
 pub use scrambled::Scrambled;
-pub use sequential::{Sequential, SequentialCursor};
+pub use simple::Exponential;
+pub use simple::Hotspot;
+pub use simple::latest;
+pub use simple::{Sequential, SequentialCursor};
+pub use zipfian::Permutation;
+pub use zipfian::ZipfianInversion;
 pub use zipfian::{Zipfian, zeta};
-pub use zipfian_exact::Permutation;
-pub use zipfian_inversion::ZipfianInversion;
 
 /// The skew that YCSB means by "zipfian".
 pub const THETA: f64 = 0.99;

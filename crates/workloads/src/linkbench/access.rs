@@ -1,6 +1,5 @@
 //! Which of the loaded nodes requests are about.
-use super::graph::Graph;
-use super::shuffle::Shuffle;
+use super::graph::{Graph, Shuffle};
 use crate::keys::Zipfian;
 use crate::rng::Random;
 use bakeoff_model::run::linkbench::{Access, LinkbenchCompat, LinkbenchSpec};

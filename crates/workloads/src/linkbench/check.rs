@@ -1,10 +1,10 @@
 //! Invariants of the data: counts against visible links, rows against what was loaded and done, and a sample.
 use super::Linkbench;
-use super::evidence::{Evidence, links_after, nodes_after};
 use super::graph::Graph;
-use super::judge;
 use super::load::Link;
+use super::reads;
 use super::schema::{COUNTS, LINKS, NODE_TYPE, NODES};
+use super::thread::{Evidence, links_after, nodes_after};
 use crate::account::in_words;
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
@@ -98,7 +98,7 @@ impl Linkbench {
         let mut each = |row: &RowBuf| {
             let stored = row.cell(4).and_then(Value::bytes).unwrap_or_default();
             let made = [&self.generators.node_add, &self.generators.node_update];
-            looked = match judge::node(row, id, NODE_TYPE).into() {
+            looked = match reads::node(row, id, NODE_TYPE).into() {
                 Answer::Wrong(why) => Looked::Wrong(why),
                 Answer::Right if !after_run && stored != payload => Looked::Wrong("payload differs"),
                 Answer::Right if !made.iter().any(|generator| generator.may_make(stored)) => {

@@ -1,43 +1,34 @@
 //! LinkBench: a social graph of nodes, links and counts of links, and ten requests of it (facebookarchive/linkbench).
 //!
-//! This file is the table of contents. `degrees`, `shuffle` and `graph` say which links there are, `access` which nodes are
-//! asked for, `payload` what is stored; `request` draws one request, `statements` asks it, `reads` and `writes` carry it out
-//! and `judge` looks at the answers. `schema`, `load` and `check` are the phases before and after. Where it departs from the
-//! original stands in docs/reference/workloads/linkbench.md.
+//! This file is the table of contents. `graph` says which links there are, `access` which nodes are asked for, `payload`
+//! what is stored; `request` draws one request, `statements` asks it, `reads` and `writes` carry it out. `schema`, `load`
+//! and `check` are the phases before and after. Where it departs from the original stands in
+//! docs/reference/workloads/linkbench.md.
 
 mod access;
 mod check;
-mod degrees;
-mod evidence;
 mod graph;
-mod history;
-mod judge;
 mod load;
 mod payload;
 mod reads;
 mod request;
 mod resolve;
 mod schema;
-mod shuffle;
 mod statements;
 mod thread;
-mod validate;
 mod writes;
 
 use crate::account::{Accounts, Tally};
-use crate::found::Found;
+use crate::faults::Found;
 use crate::prelude::*;
-use crate::rng::{Random, Stream};
-use crate::stream_hash::StreamHash;
+use crate::rng::{Random, Stream, StreamHash};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
-use evidence::{Account, Evidence};
 use graph::Graph;
-use history::History;
 use load::Heavy;
 use payload::Generators;
 use request::{Draws, Kind, MULTIGET_MOST, Request};
-use thread::Effect;
+use thread::{Account, Effect, Evidence, History};
 
 pub use resolve::KIND;
 pub use thread::Thread;
@@ -69,7 +60,7 @@ impl Linkbench {
         client: ClientSpec,
         users: Option<u32>,
     ) -> Result<Self, Trouble> {
-        validate::validate(spec, client)?;
+        resolve::validate(spec, client)?;
         let reads = [Kind::GetLinkList, Kind::GetNode, Kind::CountLink, Kind::GetLink];
         let draws = Draws::new(spec, u64::from(users.unwrap_or(1)) * u64::from(client.count));
         Ok(Self {

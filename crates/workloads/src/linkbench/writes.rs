@@ -5,7 +5,7 @@ use super::payload::Generator;
 use super::reads::{id, link_type};
 use super::statements::Question;
 use super::thread::{Effect, Thread};
-use crate::found::Found;
+use crate::faults::Found;
 use crate::prelude::*;
 use crate::rng::Random;
 use std::time::{SystemTime, UNIX_EPOCH};

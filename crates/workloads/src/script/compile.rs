@@ -1,17 +1,15 @@
 //! From commands to a program's steps.
 mod blocks;
 
-use super::balance::{Unbalanced, transactions};
 use super::columns::Words;
-use super::control::{Control, control};
+use super::control::{Control, Unbalanced, control, transactions};
 use super::error::{Lines, ScriptError, excerpt};
 use super::expression::Expression;
-use super::lexer::{Command, Meta, commands};
-use super::meta::{columns, target};
-use super::names::Names;
+use super::lexer::{Command, Meta, columns, commands, target};
 use super::program::{Program, Step};
 use super::scan::Token;
 use super::statement::{Sets, Statement};
+use super::variables::Names;
 use bakeoff_model::options::nearest;
 use bakeoff_model::transaction::Access;
 use blocks::{Began, Open};

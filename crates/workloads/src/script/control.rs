@@ -1,5 +1,9 @@
 //! Statements that begin and end transactions: a session is told them as such, so that every driver knows what is open.
 use super::columns::Words;
+use super::error::ScriptError;
+use super::lexer::{Command, commands};
+use super::program::Step;
+use super::statement::only_asks;
 use bakeoff_model::run::Isolation;
 use bakeoff_model::transaction::Access;
 
@@ -61,5 +65,87 @@ fn access(mut rest: &[&str]) -> Option<Access> {
             ["deferred" | "immediate" | "exclusive"] => return Some(access),
             _ => return None,
         };
+    }
+}
+
+// Whether each transaction that a script begins also ends.
+
+pub struct Unbalanced {
+    /// The step that cannot be taken; after the last one: the end.
+    pub step: usize,
+    pub what: &'static str,
+}
+
+/// Refuses what goes wrong on every way through the script; what depends on its conditions fails when it comes to that.
+pub fn transactions(steps: &[Step]) -> Result<(), Unbalanced> {
+    /// How one may come to a step.
+    #[derive(Clone, Copy, Default)]
+    struct Ways {
+        closed: bool,
+        open: bool,
+    }
+    let mut ways = vec![Ways::default(); steps.len() + 1];
+    ways[0].closed = true;
+    let arrive = |ways: &mut Vec<Ways>, to: usize, from: Ways| {
+        ways[to].closed |= from.closed;
+        ways[to].open |= from.open;
+    };
+    for (i, step) in steps.iter().enumerate() {
+        let here = ways[i];
+        let only_open = here.open && !here.closed;
+        let refuse = |what| Err(Unbalanced { step: i, what });
+        let next = match step {
+            Step::Begin(_) if only_open => return refuse("a transaction begins inside another"),
+            Step::Begin(_) => Ways {
+                closed: false,
+                open: true,
+            },
+            Step::Commit | Step::Rollback if here.closed && !here.open => {
+                return refuse("a transaction ends that never began");
+            }
+            Step::Commit | Step::Rollback => Ways {
+                closed: true,
+                open: false,
+            },
+            Step::Unless { to, .. } => {
+                arrive(&mut ways, *to as usize, here);
+                here
+            }
+            Step::Jump { to } => {
+                arrive(&mut ways, *to as usize, here);
+                continue;
+            }
+            _ => here,
+        };
+        arrive(&mut ways, i + 1, next);
+    }
+    match ways[steps.len()] {
+        Ways {
+            open: true,
+            closed: false,
+        } => Err(Unbalanced {
+            step: steps.len(),
+            what: "the script ends inside a transaction",
+        }),
+        _ => Ok(()),
+    }
+}
+
+// A query that is asked by itself, such as that of a check: it has no variables, and changes nothing.
+
+/// Refuses what is not one query; `name`: of what it stands in. Functions that it calls are not looked into.
+pub fn check_query(name: &str, text: &str) -> Result<(), ScriptError> {
+    let refuse = |at: usize, what: &str| {
+        let hint = "write one SELECT, without FOR UPDATE, INTO or whatever else changes something";
+        Err(ScriptError::at(name, text, at, what, hint))
+    };
+    match &*commands(name, text)? {
+        [] => refuse(0, "there is no query"),
+        [Command::Sql(tokens)] if only_asks(&Words::of(tokens, text)) => Ok(()),
+        [Command::Sql(tokens)] => refuse(tokens[0].from, "it does more than ask"),
+        [Command::Meta(meta), ..] | [_, Command::Meta(meta), ..] => {
+            refuse(meta.at, "a command that begins with a backslash is for scripts")
+        }
+        [_, Command::Sql(tokens), ..] => refuse(tokens[0].from, "a second statement follows"),
     }
 }

@@ -1,12 +1,12 @@
 //! An expression made ready: nodes in one row, found by their places, with nothing left to look up. To evaluate one
 //! neither allocates nor fails but by a [`Fault`]. About 3 ns a node, and what a function costs itself.
+use super::compute;
 use super::compute::{compute, extreme};
-use super::draw;
 use super::error::SyntaxError;
 use super::function::{FUNCTIONS, Function, Named};
-use super::names::{DEFAULT_SEED, Names};
 use super::number::{Fault, Number};
 use super::syntax::{self, Tree};
+use super::variables::{DEFAULT_SEED, Names};
 use crate::keys::ZipfianInversion;
 use crate::rng::Random;
 use bakeoff_model::options::nearest;
@@ -180,7 +180,7 @@ impl Expression {
         if let (Function::RandomZipfian, [least, most, Node::Constant(parameter)]) = (function, children)
             && let Ok(zipfian) = parameter
                 .double()
-                .and_then(|parameter| draw::zipfian_of(parameter, usual(least, most)))
+                .and_then(|parameter| compute::zipfian_of(parameter, usual(least, most)))
         {
             self.zipfians.push(zipfian);
             let zipfian = self.zipfians.len() as u32 - 1;
@@ -225,7 +225,7 @@ impl Expression {
                     return Ok(Number::Null);
                 }
                 let zipfian = &self.zipfians[zipfian as usize];
-                draw::zipfian(least.int()?, most.int()?, zipfian, random).map(Number::Int)
+                compute::zipfian(least.int()?, most.int()?, zipfian, random).map(Number::Int)
             }
             Node::And { first } => self.either(first, false, variables, random),
             Node::Or { first } => self.either(first, true, variables, random),
@@ -297,7 +297,7 @@ fn usual(least: &Node, most: &Node) -> u64 {
     };
     let known = int(least)
         .zip(int(most))
-        .and_then(|(least, most)| draw::size(least, most).ok());
+        .and_then(|(least, most)| compute::size(least, most).ok());
     known.unwrap_or(1)
 }
 

@@ -1,10 +1,9 @@
 //! A script compiled: steps in one row, with jumps for its conditions. Carrying it out looks nothing up and parses nothing.
 use super::error::ScriptError;
 use super::expression::Expression;
-use super::lexer::{Command, commands};
-use super::meta::{columns, target};
-use super::names::Names;
+use super::lexer::{Command, columns, commands, target};
 use super::statement::Statement;
+use super::variables::Names;
 use bakeoff_model::transaction::Access;
 
 #[derive(Clone, Debug)]

@@ -6,11 +6,10 @@
 use super::columns::Words;
 use super::error::{ScriptError, SyntaxError};
 use super::expression::unknown_variable;
-use super::names::Names;
 use super::number::{Fault, Number};
 use super::scan::{Kind, Token};
 use super::token::names;
-use super::variables::Variables;
+use super::variables::{Names, Variables};
 use crate::functions;
 use bakeoff_model::sql::{Ask, Dialect};
 use std::collections::HashMap;

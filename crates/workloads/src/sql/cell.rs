@@ -1,7 +1,6 @@
 //! What one column of a loaded row is drawn by: an expression of the scripts' language, or a function around some that makes
 //! what the language has no value for: text, decimals, dates, choices.
-use super::lists::Weighted;
-use super::text::push_text;
+use super::lists::{Weighted, push_text};
 use crate::rng::Random;
 use crate::script::{Expression, Fault, Names, Node, Number, SyntaxError, Tree};
 use bakeoff_model::options::nearest;

@@ -1,11 +1,11 @@
 //! One's own SQL: a schema, rows, transactions and checks, as the plan's files have them; and pgbench's own, in the same words.
 //!
 //! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
-//! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `ready` is what is known
-//! of its statements beforehand, `answered` holds what comes against what is `expected`; `preview` tells what will be asked.
-//! `presets` says what pgbench's own stand for. `schema` makes the tables; `allowed` is what statements of all these may do; `rows` are what they are loaded with: `cell` draws
-//! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their `order`. `check`
-//! is what must hold, `long` which texts are too long, `settings` that nothing has made the run faster than the plan says, `same` when two values are the same.
+//! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `answered` holds what
+//! comes against what is expected; `preview` tells what will be asked. `presets` says what pgbench's own stand for.
+//! `schema` makes the tables; `allowed` is what statements of all these may do; `rows` are what they are loaded with:
+//! `cell` draws a value, `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their order. `check`
+//! is what must hold, `long` which texts are too long, `settings` that nothing has made the run faster than the plan says.
 mod account;
 mod advance;
 mod allowed;
@@ -14,35 +14,28 @@ mod cell;
 mod check;
 mod csv;
 mod data;
-mod expected;
 mod lists;
 mod load;
 mod long;
-mod order;
 mod presets;
 mod preview;
-mod ready;
 mod resolve;
 mod rows;
-mod same;
 mod schema;
 mod scripts;
 mod settings;
-mod text;
 mod transaction;
 mod user;
-mod variables;
 
 use crate::account::Accounts;
 use crate::prelude::*;
-use crate::rng::Stream;
+use crate::rng::{Stream, StreamHash};
 use crate::script::Number;
-use crate::stream_hash::StreamHash;
 use crate::tables;
 use crate::trouble::no_such_client;
 use account::{Account, Evidence};
 use bakeoff_model::run::sql::SqlSpec;
-use order::Order;
+use load::Order;
 use rows::Table;
 use schema::Schema;
 use scripts::Scripts;
@@ -134,7 +127,7 @@ impl Sql {
     }
 
     fn values(&self, client: u64) -> Vec<Number> {
-        variables::values(&self.spec, client, self.seed)
+        scripts::values(&self.spec, client, self.seed)
     }
 }
 

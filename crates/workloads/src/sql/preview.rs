@@ -1,8 +1,8 @@
 //! The first operations of a run's first user, without a session: what is drawn is as in the run; what a query would
 //! answer is not known, and stands there by its variable's name.
+use super::scripts;
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
-use super::variables;
 use crate::prelude::*;
 use crate::rng::Stream;
 use crate::script::{Fault, Names, Number, Program, Statement, Step, Variables};
@@ -19,7 +19,7 @@ pub fn preview(workload: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<P
     let whole = super::presets::whole(spec);
     let scripts = Scripts::new(&whole, dialect(&whole))?;
     let mut stream = scripts.stream(&whole, seed, 0);
-    let mut user = scripts.user(&variables::values(&whole, 0, seed));
+    let mut user = scripts.user(&scripts::values(&whole, 0, seed));
     Ok((0..count)
         .map(|_| next(&scripts, &mut stream, &mut user))
         .collect())

@@ -2,7 +2,7 @@
 use super::preview::preview;
 use super::schema::Schema;
 use super::scripts::Scripts;
-use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, variables};
+use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, scripts};
 use crate::prelude::*;
 use crate::resolve::{Beside, Identity, Kind, describe, identity, read, shape};
 use crate::trouble::refuse;
@@ -40,7 +40,7 @@ const BACKOFF_S: f64 = 0.001;
 fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let mut spec = read::<Options>(request)?.spec;
     alone(&spec)?;
-    variables::validate(&spec)?;
+    scripts::validate(&spec)?;
     check::validate(&spec)?;
     let files = rows::files(&spec)?;
     for (name, data) in &files {
@@ -62,7 +62,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         label: label(&spec, &whole, &names().collect::<Vec<_>>())
             + if spec.unchecked_sql { UNCHECKED } else { "" },
         loaded_rows: tables.iter().map(|table| table.rows).sum(),
-        size_estimate_bytes: rows::size_estimate_bytes(&tables, &variables::values(&whole, 0, request.seed))?,
+        size_estimate_bytes: rows::size_estimate_bytes(&tables, &scripts::values(&whole, 0, request.seed))?,
         tables: schema.tables,
         dataset,
         content,

@@ -3,7 +3,7 @@ use super::cell::{Cell, Known};
 use super::csv::Reader;
 use super::data::Data;
 use super::lists::Weighted;
-use super::variables;
+use super::scripts;
 use crate::prelude::*;
 use crate::rng::{Random, mix};
 use crate::script::{Expression, Names, Number, SyntaxError, parse};
@@ -78,7 +78,7 @@ fn one_source(table: &str, load: &LoadTable) -> Result<(), Trouble> {
 
 /// Rows of each table that is loaded, those of files as the plan knows them.
 pub fn counts(spec: &SqlSpec, seed: u64) -> Result<BTreeMap<String, u64>, Trouble> {
-    let mut names = variables::names(spec);
+    let mut names = scripts::names(spec);
     names.bare = true;
     let count = |(name, load): (&String, &LoadTable)| {
         let count = match &load.file {
@@ -97,9 +97,9 @@ pub fn tables(spec: &SqlSpec, seed: u64, mut files: BTreeMap<String, Data>) -> R
     for (name, list) in &spec.lists {
         lists.insert(name.clone(), Arc::new(Weighted::new(name, list)?));
     }
-    let mut names = variables::names(spec);
+    let mut names = scripts::names(spec);
     names.bare = true;
-    names.add(variables::ROW);
+    names.add(scripts::ROW);
     let known = Known {
         names: &names,
         rows: &rows,
@@ -164,7 +164,7 @@ fn count(table: &str, load: &LoadTable, spec: &SqlSpec, seed: u64, names: &Names
     };
     let expression =
         Expression::compile(text, names).map_err(|error| refused(table, "rows", text, &error))?;
-    let values = variables::values(spec, 0, seed);
+    let values = scripts::values(spec, 0, seed);
     match expression
         .evaluate(values.as_slice(), &mut Random::new(0))
         .and_then(Number::int)
@@ -311,7 +311,7 @@ mod tests {
 
     fn row(table: &Table, number: u64) -> Vec<String> {
         let mut row = RowBuf::default();
-        let variables = variables::values(&spec(json!({})), 0, 1);
+        let variables = scripts::values(&spec(json!({})), 0, 1);
         let mut rows = Successive::new(table, number - 1, variables).unwrap();
         rows.fill(&mut row).unwrap();
         row.cells().map(|cell| cell.to_string()).collect()
@@ -349,7 +349,7 @@ mod tests {
         let what = |load: Said| {
             let spec = spec(load);
             let made = tables(&spec, 1, BTreeMap::new())
-                .and_then(|tables| size_estimate_bytes(&tables, &variables::values(&spec, 0, 1)));
+                .and_then(|tables| size_estimate_bytes(&tables, &scripts::values(&spec, 0, 1)));
             made.unwrap_err().what
         };
         assert_eq!(
@@ -387,7 +387,7 @@ mod tests {
     fn bytes_are_those_of_some_rows_times_all() {
         let spec = spec(json!({"t": {"rows": 1000, "columns": {"id": "row", "name": "text(12)"}}}));
         let tables = tables(&spec, 1, BTreeMap::new()).unwrap();
-        let values = variables::values(&spec, 0, 1);
+        let values = scripts::values(&spec, 0, 1);
         assert_eq!(size_estimate_bytes(&tables, &values).unwrap(), 20_000);
     }
 }

@@ -1,14 +1,14 @@
 //! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
+use super::answered::Expected;
 use super::long;
-use super::ready::Ready;
 use super::schema::no_variant;
 use super::user::User;
-use super::variables;
 use crate::rng::{Random, Stream, mix};
-use crate::script::{Names, Number, Program, declare};
+use crate::script::{Names, Number, Program, Statement, declare};
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::sql::{Script, SqlSpec, TextFile};
+use bakeoff_model::run::sql::{Expect, Script, SqlSpec, TextFile};
+use bakeoff_model::sql::Statement as Handle;
 
 #[derive(Clone, Debug)]
 pub struct Scripts {
@@ -35,7 +35,7 @@ impl Scripts {
             long::check_bytes("scripts", file)?;
             files.push((script, file));
         }
-        let mut names = variables::names(spec);
+        let mut names = names(spec);
         for (_, file) in &files {
             declare(&file.name, &file.text, &mut names)
                 .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
@@ -152,6 +152,88 @@ fn name(script: &Script, file: &TextFile) -> String {
     base.split_once('.').map_or(base, |(stem, _)| stem).to_owned()
 }
 
+// What is known of a script's statements before any is asked: their numbers in every session, and their answers.
+
+/// Of each statement of a script, what is needed to ask it and to look at its answer.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    pub handles: Vec<Handle>,
+    pub expected: Vec<Option<Expected>>,
+}
+
+impl Ready {
+    /// `prepared`: how many statements of a session come before; counts on.
+    pub fn new(program: &Program, expect: &[Expect], prepared: &mut u32) -> Self {
+        let handle = |statement: &Statement| {
+            let handle = Handle(*prepared);
+            *prepared += u32::from(statement.prepared);
+            handle
+        };
+        let expected = |statement: &Statement| Expected::new(&program.name, statement.number, expect);
+        Self {
+            handles: program.statements.iter().map(handle).collect(),
+            expected: program.statements.iter().map(expected).collect(),
+        }
+    }
+}
+
+// Variables that have a value before a script begins or a row is drawn: pgbench's own, and those of the plan.
+
+/// The number of a row that is drawn, from 1; after all others.
+pub const ROW: &str = "row";
+
+pub fn names(spec: &SqlSpec) -> Names {
+    let mut names = Names::default();
+    names.fix("scale", Number::Int(spec.scale.into()));
+    for (name, value) in &spec.variables {
+        names.fix(name, number(value).unwrap_or(Number::Null));
+    }
+    names
+}
+
+/// In the places of [`names`]. `client`: the user's number, from 0.
+pub fn values(spec: &SqlSpec, client: u64, seed: u64) -> Vec<Number> {
+    let seed = Number::Int((seed >> 1) as i64);
+    let automatic = [
+        Number::Int(client as i64),
+        seed,
+        seed,
+        Number::Int(spec.scale.into()),
+    ];
+    let own = spec
+        .variables
+        .values()
+        .map(|value| number(value).unwrap_or(Number::Null));
+    automatic.into_iter().chain(own).collect()
+}
+
+pub fn validate(spec: &SqlSpec) -> Result<(), Trouble> {
+    for (name, value) in &spec.variables {
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name || name.is_empty() {
+            let what = format!("`variables` cannot name one {name:?}");
+            return Err(refuse("variables", what, "a name has letters, digits and _"));
+        }
+        if crate::script::AUTOMATIC.contains(&name.as_str()) || name == ROW {
+            let what = format!("`variables` cannot give `{name}` a value: it has one of its own");
+            return Err(refuse(
+                "variables",
+                what,
+                "choose another name; `scale` is an option",
+            ));
+        }
+        if number(value).is_none() {
+            let what = format!("`variables` `{name}` cannot be {value:?}");
+            return Err(refuse("variables", what, "it is a number, or true or false"));
+        }
+    }
+    Ok(())
+}
+
+fn number(value: &str) -> Option<Number> {
+    Number::parse(value.as_bytes()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,5 +306,40 @@ mod tests {
             what(json!([{"mysql": {"name": "a.sql", "text": "SELECT 1;"}}])),
             "`scripts` has no file for sqlite"
         );
+    }
+
+    fn spec(variables: Value) -> SqlSpec {
+        serde_json::from_value(json!({"scale": 5, "variables": variables})).unwrap()
+    }
+
+    #[test]
+    fn names_and_values_have_the_same_places() {
+        let spec = spec(json!({"customers": "10", "share": "0.5"}));
+        let (names, values) = (names(&spec), values(&spec, 3, 8));
+        let found = |name: &str| values[names.place(name).unwrap() as usize];
+        assert_eq!(values.len(), names.len());
+        assert_eq!(found("client_id"), Number::Int(3));
+        assert_eq!(found("scale"), Number::Int(5));
+        assert_eq!(found("customers"), Number::Int(10));
+        assert_eq!(found("share"), Number::Double(0.5));
+        assert!(validate(&spec).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_variable_is_refused() {
+        for (variables, what) in [
+            (json!({"a b": "1"}), "`variables` cannot name one \"a b\""),
+            (
+                json!({"scale": "1"}),
+                "`variables` cannot give `scale` a value: it has one of its own",
+            ),
+            (json!({"a": "x"}), "`variables` `a` cannot be \"x\""),
+        ] {
+            let refusal = validate(&spec(variables)).unwrap_err();
+            assert_eq!(
+                (refusal.what.as_str(), refusal.place.as_str()),
+                (what, "workload.variables")
+            );
+        }
     }
 }

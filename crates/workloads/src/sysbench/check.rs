@@ -1,6 +1,6 @@
 //! Invariants of the data: rows of every table, their ids, the sum of k after a load, and a sample of rows.
 use super::Sysbench;
-use super::text::{Texts, is_c, is_pad, unpadded};
+use super::random::{Texts, is_c, is_pad, unpadded};
 use crate::account::{Evidence, in_words, rows_after};
 use crate::faults::Faults;
 use crate::numbers::number;

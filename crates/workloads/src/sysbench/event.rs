@@ -2,10 +2,8 @@
 //! between begin and commit together.
 use super::Sysbench;
 use super::judge::{Found, row_looks_right};
-use super::script::Kind;
-use super::steps::{Step, Steps};
-use super::thread::{Buffers, Thread, Written};
-use super::values::Values;
+use super::steps::{Kind, Step, Steps};
+use super::thread::{Buffers, Thread, Values, Written};
 use crate::prelude::*;
 use crate::rng::Random;
 use bakeoff_model::pipeline::Part;

@@ -1,6 +1,6 @@
 //! A SQL session for tests: it writes down what it is asked, values included, and answers as full tables would, or as it
 //! is told to.
-use super::text::Texts;
+use super::random::Texts;
 use crate::prelude::*;
 use crate::rng::Random;
 use bakeoff_model::any::Known;

@@ -12,11 +12,9 @@
 //!
 //! Rows stay where no statement of the script deletes.
 use super::Sysbench;
-use super::script::Kind;
-use super::steps::Step;
-use super::text::looks_like_c;
-use super::thread::Written;
-use super::values::bytes_written;
+use super::random::looks_like_c;
+use super::steps::{Kind, Step};
+use super::thread::{Written, bytes_written};
 use crate::prelude::*;
 
 /// What was wrong with an answer, if anything: one byte, handed through the loop in a register.

@@ -3,10 +3,9 @@
 //! Units are rows in the order of loading: a chunk of table 1, then the same ids of table 2, and so on, so that loaders
 //! work on different tables while each table grows by ascending ids.
 use super::Sysbench;
+use super::random::Texts;
 use super::tables::table_name;
-use super::text::Texts;
-use super::thread::Thread;
-use super::values::ROW_BYTES;
+use super::thread::{ROW_BYTES, Thread};
 use crate::prelude::*;
 use crate::rng::{Random, mix};
 use bakeoff_model::run::sysbench::SysbenchScript;

@@ -1,29 +1,21 @@
 //! sysbench OLTP: the scripts of 1.0.20 (and the 0.5 article test by options), on tables that either tool can load.
 //!
-//! This file is the table of contents. [`validate`] refuses what cannot be run; `script` says which statements a script
-//! has, `steps` draws one event, `random`, `text` and `values` its values; `statements` asks them, `event` carries an event out
-//! and `judge` looks at the answers,
-//! `insert` and `bulk_insert` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
-//! after; `preview` tells a run's first events. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
+//! This file is the table of contents. `resolve` refuses what cannot be run; `steps` says which statements a script has and
+//! draws one event, `random` its values; `statements` asks them, `event` carries an event out and `judge` looks at the
+//! answers, `inserts` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
+//! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
 
-mod bulk;
-mod bulk_insert;
 mod check;
 mod event;
-mod insert;
+mod inserts;
 mod judge;
 mod load;
-mod preview;
 mod random;
 mod resolve;
-mod script;
 mod statements;
 mod steps;
 mod tables;
-mod text;
 mod thread;
-mod validate;
-mod values;
 
 #[cfg(test)]
 pub mod fake;
@@ -33,10 +25,9 @@ mod tests;
 use crate::account::{Accounts, Evidence};
 use crate::keys::Permutation;
 use crate::prelude::*;
-use crate::rng::Stream;
-use crate::stream_hash::StreamHash;
+use crate::rng::{Stream, StreamHash};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bulk::Bulk;
+use inserts::Bulk;
 use statements::Statements;
 use steps::{Draws, Steps};
 use thread::{Buffers, Written};
@@ -72,11 +63,11 @@ impl Sysbench {
         threads: Option<u32>,
     ) -> Result<Self, Trouble> {
         let users = threads.map(|threads| u64::from(threads) * u64::from(client.count));
-        validate::validate(spec, client, users)?;
+        resolve::validate(spec, client, users)?;
         let draws = Draws::new(spec);
         Ok(Self {
             statements: Statements::new(spec, &draws.script),
-            operation: [Operation::new(script::name(spec.script)).reading_only(draws.script.reads_only)],
+            operation: [Operation::new(steps::name(spec.script)).reading_only(draws.script.reads_only)],
             draws,
             users: users.unwrap_or(1).max(1),
             ids: Permutation::new(1 << 32),

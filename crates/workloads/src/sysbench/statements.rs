@@ -2,8 +2,8 @@
 //!
 //! Every session prepares the same statements in the same order when it is attached, so their numbers are arithmetic
 //! and the same in all of them: table by table, and of each table the kinds in the script's order.
-use super::script::{Kind, Script};
-use super::text::{C_BYTES, PAD_BYTES};
+use super::random::{C_BYTES, PAD_BYTES};
+use super::steps::{Kind, Script};
 use crate::prelude::*;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 

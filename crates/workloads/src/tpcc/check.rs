@@ -3,8 +3,8 @@
 use super::Tpcc;
 use super::account::Evidence;
 use super::conditions::{CONDITIONS, Condition, DELIVERED};
+use super::rules::DISTRICTS;
 use super::schema::Table;
-use super::sizes::DISTRICTS;
 use crate::account::{Told, after, in_words};
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;

@@ -1,11 +1,11 @@
 //! Delivery (clause 2.7): the oldest new order of each of ten districts, in one transaction, and each step for all of them at
 //! once but for the customers'.
 use super::Tpcc;
-use super::attempt::{Attempt, End, now};
-use super::buffers::Delivered;
-use super::sizes::DISTRICTS;
+use super::rules::DISTRICTS;
 use super::statements::Kind;
-use crate::money::{money, units};
+use super::thread::Delivered;
+use super::transaction::{Attempt, End, now};
+use crate::numbers::{money, units};
 use crate::prelude::*;
 
 /// Of one order of each district.

@@ -1,12 +1,9 @@
 //! What a terminal's user enters (clauses 2.4.1 to 2.8.1): drawn once for an operation, whatever its attempts.
-use super::names::LastName;
-use super::random::Draws;
-use super::rules::Rules;
-use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN, Sizes};
+use super::random::{Draws, LastName};
+use super::rules::{DISTRICTS, LINES_MAX, LINES_MIN, Rules, Sizes};
 use super::terminal::Terminal;
 use super::transaction::Transaction;
-use crate::rng::Random;
-use crate::stream_hash::StreamHash;
+use crate::rng::{Random, StreamHash};
 use bakeoff_model::run::tpcc::TpccSpec;
 
 const LINES: usize = LINES_MAX as usize;

@@ -1,41 +1,27 @@
 //! TPC-C (specification 5.11) and its variants in the field: nine tables, five transactions, twelve conditions that the
 //! data must keep. What is measured is TPC-C-like: only an audited run may be called TPC-C.
 //!
-//! This file is the table of contents. `sizes`, `random`, `names` and `letters` are the specification's numbers and
-//! strings. Before a run: `resolve` decides options, `schema` makes tables, `population` says what is in each row, `load`
-//! stores them. The run: a `terminal` takes its next transaction from a `deck`, waits by `pacing`, and draws its `input`
-//! (`preview` shows it); `course` begins and ends each `transaction`, which has a file of its own and asks its `statements` in an
-//! `attempt`. After it: `booking` has put into an `account` what the run did, `check` and `conditions` hold the data against it. Where it departs from the specification stands in
-//! docs/reference/workloads/tpcc.md.
+//! This file is the table of contents. `rules` and `random` are the specification's numbers and strings. Before a run:
+//! `resolve` decides options, `schema` and `tables` make tables, `population` says what is in each row, `load` stores them.
+//! The run: a `terminal` chooses its next transaction, waits, and draws its `input`; `transaction` begins and ends each, the
+//! files of their names carry them out with `statements`. After it: `account` has what the run did, `check` and
+//! `conditions` hold the data against it. Where it departs from the specification stands in docs/reference/workloads/tpcc.md.
 
 mod account;
-mod attempt;
-mod booking;
-mod buffers;
 mod check;
 mod conditions;
-mod course;
-mod customer;
-mod deck;
 mod delivery;
 mod input;
-mod letters;
 mod load;
-mod names;
 mod new_order;
-mod order_status;
-mod pacing;
 mod payment;
 mod population;
-mod preview;
 mod random;
+mod reads;
 mod resolve;
 mod rules;
 mod schema;
-mod sizes;
 mod statements;
-mod stock_level;
-mod table_names;
 mod tables;
 mod terminal;
 mod thread;
@@ -43,27 +29,23 @@ mod transaction;
 
 use crate::account::Accounts;
 use crate::prelude::*;
-use crate::rng::Stream;
-use crate::stream_hash::StreamHash;
+use crate::rng::{Stream, StreamHash};
 use crate::trouble::{no_such_client, refuse};
 use account::Account;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
-use buffers::Buffers;
-use deck::{Choice, Deck};
 use input::Inputs;
-use pacing::Pacing;
 use population::Population;
 use random::Draws;
 use rules::Rules;
-use table_names::TableNames;
-use terminal::Terminal;
-use thread::Attempted;
+use schema::TableNames;
+use terminal::{Choice, Deck, Pacing, Terminal};
+use thread::{Attempted, Buffers};
 use transaction::{DISTRICT_SKIPPED, Transaction};
 
 pub use crate::account::Told;
 pub use account::Evidence;
 pub use resolve::KIND;
-pub use sizes::Sizes;
+pub use rules::Sizes;
 pub use thread::Thread;
 
 /// Raised when the same options and seed give other data or other operations than before. Part of a data set's
@@ -204,7 +186,7 @@ impl Workload for Tpcc {
 
     #[inline]
     fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
-        for _ in 0..booking::end(thread, ended) {
+        for _ in 0..account::end(thread, ended) {
             probe.part(DISTRICT_SKIPPED, Outcome::Ok, probe.now_ns());
         }
     }

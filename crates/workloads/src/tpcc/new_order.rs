@@ -1,12 +1,12 @@
 //! New-Order (clause 2.4): header, order, and then all items, all stock and all lines at once. Items are read after the order
 //! has been written, so that one which is none has something to roll back.
 use super::Tpcc;
-use super::attempt::{Attempt, End, now};
-use super::buffers::{Buffers, LineFound};
 use super::input::{District, Line, NewOrder};
-use super::sizes::LINES_MAX;
+use super::rules::LINES_MAX;
 use super::statements::{Kind, insert_lines};
-use crate::money::{money, units};
+use super::thread::{Buffers, LineFound};
+use super::transaction::{Attempt, End, now};
+use crate::numbers::{money, units};
 use crate::prelude::*;
 use crate::prepared::emptied;
 use bakeoff_model::sql::NumberTaken;

@@ -1,11 +1,10 @@
 //! Payment (clause 2.5).
 use super::Tpcc;
-use super::attempt::{Attempt, End, now};
-use super::buffers::{Buffers, DATA_BYTES};
-use super::customer::customer_id;
-use super::input::{District, Payment};
+use super::input::{Customer, District, Payment};
 use super::statements::Kind;
-use crate::money::money;
+use super::thread::{Buffers, DATA_BYTES};
+use super::transaction::{Attempt, End, now};
+use crate::numbers::money;
 use crate::prelude::*;
 
 const BAD_CREDIT: &[u8] = b"BC";
@@ -108,6 +107,28 @@ fn write_entry(customer: i64, payment: &Payment, old: &[u8], data: &mut Vec<u8>)
     data.extend_from_slice(&[b'.', b'0' + cents / 10, b'0' + cents % 10, b' ']);
     data.extend_from_slice(old);
     data.truncate(DATA_BYTES);
+}
+
+// Which customer a terminal's user means (clauses 2.5.2.2 and 2.6.2.2).
+
+/// Of those with a name, by first name, the one in the middle. `None`: nobody has it.
+pub async fn customer_id(
+    customer: &Customer,
+    home: District,
+    namesakes: &mut Vec<i64>,
+    attempt: &mut Attempt<'_>,
+) -> Result<Option<Value<'static>>, OpError> {
+    let name = match customer {
+        Customer::Id(id) => return Ok(Some(Value::Int(*id))),
+        Customer::Name(name) => Value::Text(name.as_bytes()),
+    };
+    namesakes.clear();
+    let mut each = |row: &RowBuf| namesakes.extend(row.cell(0).and_then(Value::whole_number));
+    let params = [Value::Int(home.warehouse), Value::Int(home.district), name];
+    attempt.read(Kind::CustomersByName, &params, &mut each).await?;
+    let middle = namesakes.get(namesakes.len().saturating_sub(1) / 2);
+    attempt.expect(middle.is_some(), "no customer of this name");
+    Ok(middle.copied().map(Value::Int))
 }
 
 #[cfg(test)]

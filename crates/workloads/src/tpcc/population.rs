@@ -1,10 +1,8 @@
 //! What is in the loaded rows (clause 4.3.3). A row follows from the seed, its table, its warehouse and its place there, so
 //! it is the same whoever loads it.
-use super::letters::{digits, letters};
-use super::names::LastName;
-use super::random::Draws;
+use super::random::{Draws, LastName, digits, letters};
+use super::rules::{DISTRICTS, LINES_MAX, LINES_MIN, Sizes};
 use super::schema::Table;
-use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN, Sizes};
 use crate::keys::Permutation;
 use crate::prelude::*;
 use crate::rng::{Random, mix};

@@ -1,5 +1,5 @@
 //! NURand, the specification's skewed numbers (clause 2.1.6), and the constants C that it is drawn with.
-use super::sizes::Sizes;
+use super::rules::Sizes;
 use crate::rng::{Random, mix};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 
@@ -86,6 +86,73 @@ fn run_constant(load: u64, rng: &mut Random) -> u64 {
     }
 }
 
+// Last names of customers: three syllables for the three digits of a number (clause 4.3.2.3).
+
+const SYLLABLES: [&str; 10] = [
+    "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
+];
+
+/// Of the longest syllables.
+pub const LAST_NAME_BYTES: usize = 15;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastName {
+    bytes: [u8; LAST_NAME_BYTES],
+    length: u8,
+}
+
+impl LastName {
+    /// `number` below 1000.
+    #[inline]
+    pub fn new(number: u64) -> Self {
+        let mut name = Self::default();
+        for digit in [number / 100, number / 10 % 10, number % 10] {
+            let syllable = SYLLABLES[digit as usize % 10].as_bytes();
+            let start = name.length as usize;
+            name.bytes[start..start + syllable.len()].copy_from_slice(syllable);
+            name.length += syllable.len() as u8;
+        }
+        name
+    }
+
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length as usize]
+    }
+}
+
+// Random strings (clause 4.3.2.2): letters and digits, several for each random number.
+
+/// 26 + 26 + 10, and two of them twice, so that six bits choose one.
+const LETTERS: [u8; 64] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyzae";
+/// Of one random number.
+const LETTERS_DRAWN: usize = 10;
+const DIGITS_DRAWN: usize = 16;
+
+/// An a-string into all of `text`: about 1 ns a letter.
+#[inline]
+pub fn letters(text: &mut [u8], rng: &mut Random) {
+    for part in text.chunks_mut(LETTERS_DRAWN) {
+        let mut bits = rng.bits();
+        for letter in part {
+            *letter = LETTERS[(bits & 63) as usize];
+            bits >>= 6;
+        }
+    }
+}
+
+/// An n-string into all of `text`.
+#[inline]
+pub fn digits(text: &mut [u8], rng: &mut Random) {
+    for part in text.chunks_mut(DIGITS_DRAWN) {
+        let mut rest = rng.below(10u64.pow(DIGITS_DRAWN as u32));
+        for digit in part {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,5 +209,33 @@ mod tests {
         let draws = draws(TpccVariant::TprocC, 1);
         assert_eq!((draws.item.a, draws.item.c, draws.customer.a), (0, 0, 0));
         assert_eq!(draws.last_name, draws.loaded_last_name);
+    }
+
+    #[test]
+    fn a_name_says_its_digits() {
+        for (number, name) in [
+            (0, "BARBARBAR"),
+            (371, "PRICALLYOUGHT"),
+            (777, "CALLYCALLYCALLY"),
+            (999, "EINGEINGEING"),
+            (25, "BARABLEESE"),
+        ] {
+            assert_eq!(LastName::new(number).as_bytes(), name.as_bytes());
+        }
+    }
+
+    #[test]
+    fn strings_are_of_letters_and_digits_and_repeat_nothing() {
+        let mut rng = Random::new(1);
+        let (mut text, mut before) = ([0; 500], [0; 500]);
+        letters(&mut before, &mut rng);
+        letters(&mut text, &mut rng);
+        assert!(text.iter().all(u8::is_ascii_alphanumeric));
+        let same = text.iter().zip(&before).filter(|(a, b)| a == b).count();
+        assert!(same < 40, "{same} of 500 letters lie where they lay");
+        let seen: std::collections::HashSet<u8> = text.into_iter().chain(before).collect();
+        assert_eq!(seen.len(), 62);
+        digits(&mut text, &mut rng);
+        assert!(text.iter().all(u8::is_ascii_digit));
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! A list of keys always has room for the longest order, and a shorter one repeats its last key: with a statement for each
 //! length, some 270 sessions would have prepared all that a server allows.
-use super::rules::Rules;
-use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
-use super::table_names::TableNames;
+use super::rules::{DISTRICTS, LINES_MAX, LINES_MIN, Rules};
+use super::schema::TableNames;
 use crate::prelude::*;
 use crate::prepared;
 

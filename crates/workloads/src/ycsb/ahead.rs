@@ -2,7 +2,7 @@
 //! hashes, a division into digits); drawn one by one between two looks at the clock, nothing else fills the waiting.
 //! Several draws side by side do. What is drawn is the same: an operation follows from its own seed alone, wherever
 //! [`super::choose::KeySpace::is_fixed`] holds, and elsewhere nothing is drawn ahead.
-use super::drawn::Drawn;
+use super::draw::Drawn;
 use super::key_text::Key;
 use std::ops::{Deref, DerefMut};
 

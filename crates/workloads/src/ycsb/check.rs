@@ -1,6 +1,6 @@
 //! Invariants of the data: the number of rows, and a sample of loaded records read back one by one.
+use super::insert_sequence::{Did, acknowledged};
 use super::integrity::RowRule;
-use super::ledger::{Did, acknowledged};
 use super::{TABLE, Ycsb};
 use crate::account::{in_words, rows_after};
 use crate::prelude::*;

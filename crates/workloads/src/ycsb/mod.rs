@@ -1,30 +1,24 @@
 //! YCSB, core workload (Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010).
 //!
 //! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
-//! be run; `draw` makes operations (`drawn`) (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries them out and
-//! `groups` puts them into transactions; `load` and `check` are the phases before and after; `preview` tells a run's first operations. Where it departs from the original
-//! stands in docs/reference/workloads/ycsb.md.
+//! be run; `draw` makes operations (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries
+//! them out and `groups` puts them into transactions; `load` and `check` are the phases before and after. Where it departs
+//! from the original stands in docs/reference/workloads/ycsb.md.
 
 mod ahead;
 mod attempt;
 mod check;
 mod choose;
-mod digits;
 mod draw;
-mod drawn;
 mod fields;
 mod groups;
 mod insert_sequence;
 mod integrity;
 mod key_text;
-mod last_keys;
-mod ledger;
 mod load;
 mod presets;
-mod preview;
 mod resolve;
 mod thread;
-mod transaction;
 mod validate;
 
 #[cfg(test)]
@@ -41,8 +35,8 @@ use bakeoff_model::run::YcsbSpec;
 use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
 use fields::FieldMaker;
+use insert_sequence::{Did, Ledger};
 use key_text::KeyText;
-use ledger::{Did, Ledger};
 use thread::Sizes;
 use validate::Proportions;
 
@@ -116,7 +110,7 @@ impl Ycsb {
         };
         let space = KeySpace::new(spec, client);
         let last_keys = match spec.scan_last_keys {
-            Some(count) => last_keys::last_keys(&key_text, &space, count as usize),
+            Some(count) => choose::last_keys(&key_text, &space, count as usize),
             None => Vec::new(),
         };
         Ok(Self {

@@ -2,7 +2,6 @@
 use bakeoff_model::run::hatshop::HatshopSpec;
 use bakeoff_workloads::hatshop::Hatshop;
 use bakeoff_workloads::prelude::*;
-use std::time::Instant;
 
 use crate::session::hats::Hats;
 use crate::session::{NoProbe, now};
@@ -77,32 +76,5 @@ fn more_users_than_orders_read_and_where_they_write_are_refused() {
     let mut thread = Workload::thread(&reading, &worker, last);
     for _ in 0..3 {
         Workload::next(&reading, &worker, &mut thread);
-    }
-}
-
-/// What `next` costs on average, where `here` of `users` share an OS thread.
-fn draw_ns(users: u32, here: u64) -> f64 {
-    let spec = HatshopSpec::default();
-    let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(users)).unwrap();
-    let worker = Workload::worker(&hatshop, 0);
-    let user = |stream| Workload::thread(&hatshop, &worker, ThreadId { stream, ..USER });
-    let mut threads: Vec<_> = (0..here).map(user).collect();
-    let rounds = (200_000 / here).min(2_000_000 / u64::from(users)).max(10);
-    let begun = Instant::now();
-    for _ in 0..rounds {
-        for thread in &mut threads {
-            Workload::next(&hatshop, &worker, thread);
-        }
-    }
-    begun.elapsed().as_nanos() as f64 / (rounds * here) as f64
-}
-
-/// `cargo test --release -p bakeoff-workloads --test workloads hatshop -- --ignored --nocapture`
-#[test]
-#[ignore = "prints figures and checks nothing"]
-fn what_an_event_costs_the_client() {
-    for users in [1, 100, 1000] {
-        let (alone, together) = (draw_ns(users, 1), draw_ns(users, users.into()));
-        println!("{users} users: {alone:.0} ns with a walk for each, {together:.0} ns with one for all");
     }
 }

@@ -1,5 +1,5 @@
 //! Before and after a run: create, load, warm, check.
-use super::super::ledger::acknowledged;
+use super::super::insert_sequence::acknowledged;
 use super::*;
 
 #[test]
