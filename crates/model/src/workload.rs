@@ -53,6 +53,15 @@ pub struct ThreadId {
     pub witness: bool,
 }
 
+impl ThreadId {
+    /// A run's first user.
+    pub const FIRST: Self = Self {
+        thread: 0,
+        stream: 0,
+        witness: false,
+    };
+}
+
 /// How an attempt that was acknowledged went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'w> {
@@ -164,11 +173,13 @@ pub trait Workload: Send + Sync + Sized + 'static {
     /// session can be had.
     async fn finish(
         &self,
-        worker: &Self::Worker,
-        thread: &mut Self::Thread,
-        session: &mut Self::Session,
-        probe: &mut dyn Probe,
-    ) -> Result<(), OpError>;
+        _worker: &Self::Worker,
+        _thread: &mut Self::Thread,
+        _session: &mut Self::Session,
+        _probe: &mut dyn Probe,
+    ) -> Result<(), OpError> {
+        Ok(())
+    }
     /// `finish` failed, was given up, or never came to be called: whatever is still owed is revoked.
     fn abandon(&self, _thread: &mut Self::Thread, _probe: &mut dyn Probe) {}
     /// Hash over the first 10,000 operations this thread generated (kind, key, fields, lengths, values' seeds).

@@ -22,11 +22,7 @@ fn measure_builtin(name: &str, script: Builtin) {
         ..SqlSpec::default()
     };
     let sql = Sql::new(&spec, 1, ClientSpec::default(), "postgresql", false).unwrap();
-    let id = ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    };
+    let id = ThreadId::FIRST;
     let mut thread = Workload::thread(&sql, &(), id);
     let mut session = AnySql::new(YesSql::new());
     now(Workload::attach(&sql, &mut session)).unwrap();

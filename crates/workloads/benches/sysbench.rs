@@ -16,11 +16,7 @@ use stopwatch::measure;
 
 fn measure_event(name: &str, spec: &SysbenchSpec) {
     let sysbench = Sysbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
-    let id = ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    };
+    let id = ThreadId::FIRST;
     let mut thread = Workload::thread(&sysbench, &(), id);
     let mut session = AnySql::new(YesSql::new());
     now(Workload::attach(&sysbench, &mut session)).unwrap();

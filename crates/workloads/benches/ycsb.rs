@@ -29,15 +29,7 @@ fn spec(request_distribution: RequestDistribution) -> YcsbSpec {
 fn measure_next(name: &str, spec: &YcsbSpec) {
     let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
     let worker = Workload::worker(&ycsb, 0);
-    let mut thread = Workload::thread(
-        &ycsb,
-        &worker,
-        ThreadId {
-            thread: 0,
-            stream: 0,
-            witness: false,
-        },
-    );
+    let mut thread = Workload::thread(&ycsb, &worker, ThreadId::FIRST);
     measure(name, || {
         black_box(Workload::next(&ycsb, &worker, &mut thread));
     });
@@ -46,15 +38,7 @@ fn measure_next(name: &str, spec: &YcsbSpec) {
 fn measure_whole(name: &str, spec: &YcsbSpec) {
     let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
     let worker = Workload::worker(&ycsb, 0);
-    let mut thread = Workload::thread(
-        &ycsb,
-        &worker,
-        ThreadId {
-            thread: 0,
-            stream: 0,
-            witness: false,
-        },
-    );
+    let mut thread = Workload::thread(&ycsb, &worker, ThreadId::FIRST);
     let mut session = AnyRecords::new(Yes::default());
     measure(name, || {
         Workload::next(&ycsb, &worker, &mut thread);

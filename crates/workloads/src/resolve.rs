@@ -17,6 +17,11 @@ use std::io;
 pub struct Kind {
     /// As in the run's `workload.kind`.
     pub kind: &'static str,
+    /// Raised when the same options and seed give other data or other operations. Part of a data set's identity.
+    pub generator_version: u32,
+    /// Of the options that shape the tables those that say how rows are stored and not what they are: keys, indexes, names
+    /// and types of columns, engines.
+    pub form: &'static str,
     pub summary: &'static str,
     /// The option whose names are the presets.
     pub preset: &'static str,
@@ -128,25 +133,52 @@ pub fn read<B: Beside>(request: &WorkloadRequest) -> Result<Read<B>, Trouble> {
     })
 }
 
-/// What a data set is called by what is stored, and by what that says.
-pub struct Identity {
-    pub dataset: String,
-    pub content: String,
-}
-
-/// `shape`: what shapes tables and rows. `form`: names in it that say how rows are stored and not what they are: keys,
-/// indexes, names and types of columns, engines.
-pub fn identity(kind: &str, generator_version: u32, seed: u64, shape: Value, form: &[&str]) -> Identity {
-    let name = |shape: &Value| name_of(kind, generator_version, seed, shape);
+/// What follows from a request for most workloads; each says where it differs. `shape`: what shapes tables and rows, by
+/// which a data set has its name.
+pub fn usual(
+    kind: &Kind,
+    request: &WorkloadRequest,
+    shape: Value,
+    needs: &Needs,
+    spec: WorkloadSpec,
+) -> Resolved {
+    let name = |shape: &Value| name_of(kind.kind, kind.generator_version, request.seed, shape);
     let dataset = name(&shape);
     let mut content = shape;
     if let Some(options) = content.as_object_mut() {
-        options.retain(|option, _| !form.contains(&option.as_str()));
+        options.retain(|option, _| !kind.form.split(' ').any(|form| form == option));
     }
-    Identity {
+    Resolved {
+        spec,
+        label: String::new(),
+        loaded_rows: 0,
+        size_estimate_bytes: 0,
+        tables: vec![],
         dataset,
         content: name(&content),
+        operations: vec![],
+        writes: true,
+        keeps_session: needs.own_session,
+        replaces_sessions: false,
+        users_max: None,
+        prepared_statements: None,
+        prepares_s: 0.0,
+        retry: None,
+        continues_by: None,
+        rates: vec![],
+        limits: vec![],
+        advice: vec![],
     }
+}
+
+/// After a conflict the same operation may succeed.
+pub fn after_conflicts(retries: u32, backoff_s: f64) -> Option<Retry> {
+    Some(Retry {
+        retries,
+        on: vec![FailClass::Conflict],
+        backoff_s,
+        ..Retry::default()
+    })
 }
 
 /// `NAME-VERSION-HASH` over the generator's version, the seed and the shape. As stored beside data sets and in bundles since
@@ -164,13 +196,11 @@ fn name_of(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> Stri
     format!("{kind}-{generator_version}-{hash}")
 }
 
-/// The fields of `spec` with these names.
-pub fn shape(spec: &impl Serialize, names: &[&str]) -> Value {
+/// The fields of `spec` with these names, which have blanks between them.
+pub fn shape(spec: &impl Serialize, names: &str) -> Value {
     let spec = serde_json::to_value(spec).unwrap_or_default();
-    names
-        .iter()
-        .map(|name| ((*name).to_owned(), spec[*name].clone()))
-        .collect()
+    let field = |name: &str| (name.to_owned(), spec[name].clone());
+    names.split(' ').map(field).collect()
 }
 
 /// JSON with a blank after each comma and colon.
@@ -207,17 +237,26 @@ fn value_words(value: &Value) -> String {
     }
 }
 
+/// What a plan asks with these options alone, with the seed 1.
+#[cfg(test)]
+pub fn asked(kind: &str, options: &Value) -> WorkloadRequest {
+    WorkloadRequest {
+        kind: kind.into(),
+        options: options.as_object().unwrap().clone(),
+        file: None,
+        driver: None,
+        seed: 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn resolved(kind: &str, options: &Value, seed: u64) -> Resolved {
         let request = WorkloadRequest {
-            kind: kind.into(),
-            options: options.as_object().unwrap().clone(),
-            file: None,
-            driver: None,
             seed,
+            ..asked(kind, options)
         };
         resolve(&request).unwrap().0
     }

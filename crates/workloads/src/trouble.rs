@@ -1,5 +1,5 @@
 //! What workloads say to a person when they cannot begin.
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use crate::prelude::*;
 
 /// An option that cannot be.
 pub fn refuse(option: &str, what: impl Into<String>, hint: impl Into<String>) -> Trouble {
@@ -22,7 +22,31 @@ pub fn table_exists(table: &str, hint: &str) -> Trouble {
     Trouble::new(TroubleKind::Usage, what, format!("table {table}"), hint)
 }
 
-pub fn no_such_client(index: u32, count: u32) -> Trouble {
+/// Clients of a run are numbered from 0.
+pub fn check_client(ClientSpec { index, count }: ClientSpec) -> Result<(), Trouble> {
+    if index < count {
+        return Ok(());
+    }
     let what = format!("client {index} of {count} does not exist");
-    Trouble::new(TroubleKind::Usage, what, "client", "number clients from 0")
+    Err(Trouble::new(
+        TroubleKind::Usage,
+        what,
+        "client",
+        "number clients from 0",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_does_not_exist_is_refused() {
+        for (index, count) in [(2, 2), (0, 0)] {
+            assert_eq!(
+                check_client(ClientSpec { index, count }).unwrap_err().place,
+                "client"
+            );
+        }
+    }
 }

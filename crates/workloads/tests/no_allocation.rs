@@ -48,11 +48,7 @@ static ALLOCATOR: Counting = Counting;
 /// By 20,000 operations, after the first few.
 fn allocations_of<W: Workload>(workload: &W, session: &mut W::Session) -> u64 {
     let worker = workload.worker(0);
-    let id = ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    };
+    let id = ThreadId::FIRST;
     let mut thread = workload.thread(&worker, id);
     now(workload.attach(session)).unwrap();
     let mut steps = |count| {
@@ -254,11 +250,7 @@ fn no_event_of_the_hat_shop_allocates() {
         };
         let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
         let mut session = AnySql::new(Hats::new());
-        let id = ThreadId {
-            thread: 0,
-            stream: 0,
-            witness: false,
-        };
+        let id = ThreadId::FIRST;
         let worker = Workload::worker(&hatshop, 0);
         let mut loader = Workload::thread(&hatshop, &worker, id);
         now(hatshop.load_chunk(&worker, &mut loader, &mut session, 0, spec.orders)).unwrap();

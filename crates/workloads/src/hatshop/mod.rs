@@ -300,16 +300,6 @@ impl Workload for Hatshop {
         }
     }
 
-    async fn finish(
-        &self,
-        _: &Worker,
-        _: &mut Thread,
-        _: &mut AnySql,
-        _: &mut dyn Probe,
-    ) -> Result<(), OpError> {
-        Ok(())
-    }
-
     fn stream_hash(&self, thread: &Thread) -> u64 {
         thread.hash.value()
     }

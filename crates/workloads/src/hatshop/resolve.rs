@@ -7,8 +7,8 @@ use super::schema::{has_index, table_names};
 use super::shop::Shop;
 use super::{GENERATOR_VERSION, Hatshop, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
-use crate::trouble::{no_such_client, refuse};
+use crate::resolve::{Beside, Kind, Read, after_conflicts, describe, read, shape, usual, words};
+use crate::trouble::{check_client, refuse};
 use bakeoff_model::resolve::DriverRequest;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use schemars::JsonSchema;
@@ -18,6 +18,8 @@ use std::cell::RefCell;
 
 pub const KIND: Kind = Kind {
     kind: "hatshop",
+    generator_version: GENERATOR_VERSION,
+    form: FORM,
     summary: "Hat Shop: a list of events of orders and their lines, carried out by many at once (Cassandra against MariaDB, 2017)",
     preset: "layout",
     describe: describe::<Options>,
@@ -37,7 +39,6 @@ impl Beside for Options {
     }
 }
 
-/// After a conflict the same event may succeed.
 const RETRIES: u32 = 10;
 const BACKOFF_S: f64 = 0.001;
 
@@ -53,34 +54,26 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let spec = &read.spec;
     let (loaded_rows, size_estimate_bytes) = loaded(spec, &Shop::new(spec, request.seed));
     let needs = needs(spec);
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows,
         size_estimate_bytes,
         tables: table_names(),
-        dataset,
-        content,
         operations: with_share(spec).map(|kind| kind.name().into()).collect(),
         writes: with_share(spec).any(|kind| kind != Event::Read),
-        keeps_session: needs.own_session,
-        replaces_sessions: false,
         users_max: users_max(spec),
-        prepared_statements: None,
         prepares_s: prepares_s(spec),
-        retry: Some(Retry {
-            retries: RETRIES,
-            on: vec![FailClass::Conflict],
-            on_codes: vec![],
-            backoff_s: BACKOFF_S,
-        }),
+        retry: after_conflicts(RETRIES, BACKOFF_S),
         // A second run would make the same orders again, and ask for ones that the first has deleted.
         continues_by: None,
-        rates: vec![],
-        limits: vec![],
         advice: advice(spec, request.driver.as_ref()),
-        spec: WorkloadSpec::Hatshop(spec.clone()),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(spec),
+            &needs,
+            WorkloadSpec::Hatshop(spec.clone()),
+        )
     };
     Ok((resolved, needs))
 }
@@ -139,20 +132,14 @@ fn advice(spec: &HatshopSpec, driver: Option<&DriverRequest>) -> Vec<String> {
 }
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 2] = ["layout", "secondary_index"];
+const FORM: &str = "layout secondary_index";
 
 /// The options that shape the tables and their rows; events do not.
 fn shape_of(spec: &HatshopSpec) -> Value {
-    let names = [
-        "layout",
-        "secondary_index",
-        "orders",
-        "lines_max",
-        "products",
-        "clients",
-        "orders_seed",
-    ];
-    shape(spec, &names)
+    shape(
+        spec,
+        "layout secondary_index orders lines_max products clients orders_seed",
+    )
 }
 
 fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {
@@ -161,11 +148,7 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
     };
     let hatshop = Hatshop::new(spec, seed, ClientSpec::default(), None)?;
     let dealer = RefCell::new(Some(hatshop.dealer()));
-    let first = ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    };
+    let first = ThreadId::FIRST;
     let mut user = hatshop.user(&dealer, first);
     let mut preview = || {
         hatshop.draw(&dealer, &mut user);
@@ -181,9 +164,7 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
 
 pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
     check_bounds(spec, "workload")?;
-    if client.index >= client.count {
-        return Err(no_such_client(client.index, client.count));
-    }
+    check_client(client)?;
     if spec.events_sha256.is_some() && spec.events_file.is_none() {
         let hint = "name the file with `events_file`, or leave `events_sha256` out";
         let what = "it is the SHA-256 of a file of events, and no file is named";
@@ -199,17 +180,11 @@ pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
     use serde_json::json;
 
     fn hatshop(options: Value) -> Resolved {
-        let request = WorkloadRequest {
-            kind: "hatshop".into(),
-            options: options.as_object().unwrap().clone(),
-            file: None,
-            driver: None,
-            seed: 1,
-        };
-        resolve(&request).unwrap().0
+        resolve(&asked("hatshop", &options)).unwrap().0
     }
 
     #[test]

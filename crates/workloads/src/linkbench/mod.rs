@@ -252,10 +252,6 @@ impl Workload for Linkbench {
         }
     }
 
-    async fn finish(&self, _: &(), _: &mut Thread, _: &mut AnySql, _: &mut dyn Probe) -> Result<(), OpError> {
-        Ok(())
-    }
-
     fn stream_hash(&self, thread: &Thread) -> u64 {
         thread.hash.value()
     }

@@ -5,9 +5,9 @@ use super::request::Kind as Request;
 use super::schema::table_names;
 use super::{GENERATOR_VERSION, Linkbench, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
+use crate::resolve::{Beside, Kind, Read, after_conflicts, describe, read, shape, usual, words};
 use crate::table_options;
-use crate::trouble::{no_such_client, refuse};
+use crate::trouble::{check_client, refuse};
 use bakeoff_model::run::linkbench::{LinkCounts, LinkbenchCompat, LinkbenchSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "linkbench",
+    generator_version: GENERATOR_VERSION,
+    form: FORM,
     summary: "LinkBench: nodes, links and counts of a social graph (Armstrong et al., SIGMOD 2013)",
     preset: "size",
     describe: describe::<Options>,
@@ -79,37 +81,27 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     validate(spec, ClientSpec::default())?;
     let (loaded_rows, size_estimate_bytes) = loaded(spec);
     let needs = needs();
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(request, &read),
         loaded_rows,
         size_estimate_bytes,
         tables: table_names(),
-        dataset,
-        content,
         operations: operations(spec),
         writes: Request::ALL
             .iter()
             .any(|kind| kind.writes() && kind.share(spec) > 0.0),
-        keeps_session: needs.own_session,
-        replaces_sessions: false,
-        users_max: None,
-        prepared_statements: None,
-        prepares_s: 0.0,
         // The original tries again without end, within the time of the request.
-        retry: Some(Retry {
-            retries: u32::MAX,
-            on: vec![FailClass::Conflict],
-            on_codes: vec![],
-            backoff_s: 0.0,
-        }),
+        retry: after_conflicts(u32::MAX, 0.0),
         // The system numbers nodes, and a link that is there already is written anew.
         continues_by: Some(BTreeMap::new()),
-        rates: vec![],
-        limits: vec![],
         advice: advice(spec),
-        spec: WorkloadSpec::Linkbench(read.spec),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(spec),
+            &needs,
+            WorkloadSpec::Linkbench(spec.clone()),
+        )
     };
     Ok((resolved, needs))
 }
@@ -149,26 +141,12 @@ fn advice(spec: &LinkbenchSpec) -> Vec<String> {
 }
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 3] = ["partitions", "index_time", "create_table_options"];
+const FORM: &str = "partitions index_time create_table_options";
 
 /// The options that shape the tables and their rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &LinkbenchSpec) -> Value {
-    let names = [
-        "startid1",
-        "maxid1",
-        "generate_nodes",
-        "link_type_count",
-        "nlinks_func",
-        "link_datasize",
-        "link_add_datagen",
-        "node_datasize",
-        "node_add_datagen",
-        "partitions",
-        "index_time",
-        "create_table_options",
-        "compat",
-    ];
-    shape(spec, &names)
+    let names = "startid1 maxid1 generate_nodes link_type_count nlinks_func link_datasize link_add_datagen node_datasize node_add_datagen partitions index_time create_table_options compat";
+    shape(spec, names)
 }
 
 fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {
@@ -176,11 +154,7 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
         return Ok(vec![]);
     };
     let linkbench = Linkbench::new(spec, seed, ClientSpec::default(), Some(1))?;
-    let mut user = linkbench.user(ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    });
+    let mut user = linkbench.user(ThreadId::FIRST);
     let mut preview = || {
         linkbench.draw(&mut user);
         Previewed {
@@ -195,9 +169,7 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
 
 pub fn validate(spec: &LinkbenchSpec, client: ClientSpec) -> Result<(), Trouble> {
     check_bounds(spec, "workload")?;
-    if client.index >= client.count {
-        return Err(no_such_client(client.index, client.count));
-    }
+    check_client(client)?;
     if spec.maxid1 <= spec.startid1 {
         let what = format!(
             "`maxid1` {} is not above `startid1` {}",
@@ -266,19 +238,17 @@ fn validate_links(links: &LinkCounts) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
     use bakeoff_model::resolve::OptionFile;
     use serde_json::json;
 
     fn request(options: Value, file: Value) -> WorkloadRequest {
         WorkloadRequest {
-            kind: "linkbench".into(),
-            options: options.as_object().unwrap().clone(),
             file: file.as_object().map(|file| OptionFile {
                 name: "MyConfig.properties".into(),
                 options: file.clone(),
             }),
-            driver: None,
-            seed: 1,
+            ..asked("linkbench", &options)
         }
     }
 

@@ -32,7 +32,7 @@ use crate::prelude::*;
 use crate::rng::{Stream, StreamHash};
 use crate::script::Number;
 use crate::tables;
-use crate::trouble::no_such_client;
+use crate::trouble::check_client;
 use account::{Account, Evidence};
 use bakeoff_model::run::sql::SqlSpec;
 use load::Order;
@@ -98,9 +98,7 @@ impl Sql {
         dialect: &str,
         loads: bool,
     ) -> Result<Self, Trouble> {
-        if client.count == 0 || client.index >= client.count {
-            return Err(no_such_client(client.index, client.count));
-        }
+        check_client(client)?;
         check_bounds(spec, "workload")?;
         let whole = presets::whole(spec);
         let mut scripts = Scripts::new(&whole, dialect)?;

@@ -4,7 +4,7 @@ use super::schema::Schema;
 use super::scripts::Scripts;
 use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, scripts};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, describe, identity, read, shape};
+use crate::resolve::{Beside, Kind, after_conflicts, describe, read, shape, usual};
 use crate::trouble::refuse;
 use bakeoff_model::run::sql::SqlSpec;
 use schemars::JsonSchema;
@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "sql",
+    generator_version: GENERATOR_VERSION,
+    form: "",
     summary: "your own SQL: a schema, rows, transactions in pgbench's language and checks, from files; and pgbench's own",
     preset: "script",
     describe: describe::<Options>,
@@ -56,34 +58,24 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let tables = rows::tables(&whole, request.seed, files)?;
     let names = || scripts.all.iter().map(|script| script.name.clone());
     let needs = needs(&scripts);
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(&spec), &[]);
     let resolved = Resolved {
         label: label(&spec, &whole, &names().collect::<Vec<_>>())
             + if spec.unchecked_sql { UNCHECKED } else { "" },
         loaded_rows: tables.iter().map(|table| table.rows).sum(),
         size_estimate_bytes: rows::size_estimate_bytes(&tables, &scripts::values(&whole, 0, request.seed))?,
         tables: schema.tables,
-        dataset,
-        content,
         operations: names().collect(),
         writes: !scripts.all.iter().all(|script| script.program.reads_only),
-        keeps_session: needs.own_session,
-        replaces_sessions: false,
-        users_max: None,
-        prepared_statements: None,
-        prepares_s: 0.0,
-        retry: Some(Retry {
-            retries: RETRIES,
-            on: vec![FailClass::Conflict],
-            on_codes: vec![],
-            backoff_s: BACKOFF_S,
-        }),
+        retry: after_conflicts(RETRIES, BACKOFF_S),
         continues_by: Some(BTreeMap::from([("turn".to_owned(), 1)])),
-        rates: vec![],
-        limits: vec![],
         advice: advice(&scripts),
-        spec: WorkloadSpec::Sql(Box::new(spec)),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(&spec),
+            &needs,
+            WorkloadSpec::Sql(Box::new(spec.clone())),
+        )
     };
     Ok((resolved, needs))
 }
@@ -148,7 +140,7 @@ fn shape_of(spec: &SqlSpec) -> Value {
     if spec.script.is_some() {
         return json!({"pgbench": spec.scale});
     }
-    let mut shape = shape(spec, &["scale", "variables", "schema", "after_load", "lists"]);
+    let mut shape = shape(spec, "scale variables schema after_load lists");
     shape["load"] = json!({});
     for (name, load) in &spec.load {
         shape["load"][name] = match &load.file {
@@ -174,15 +166,10 @@ fn without_names(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
 
     fn request(options: Value) -> WorkloadRequest {
-        WorkloadRequest {
-            kind: "sql".into(),
-            options: options.as_object().unwrap().clone(),
-            file: None,
-            driver: None,
-            seed: 1,
-        }
+        asked("sql", &options)
     }
 
     fn shop() -> Value {

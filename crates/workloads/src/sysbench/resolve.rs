@@ -4,10 +4,10 @@ use super::steps::{Script, Steps, name};
 use super::thread::Values;
 use super::{GENERATOR_VERSION, Sysbench, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
+use crate::resolve::{Beside, Kind, Read, describe, read, shape, usual, words};
 use crate::rng::Stream;
 use crate::table_options;
-use crate::trouble::{no_such_client, refuse};
+use crate::trouble::{check_client, refuse};
 use bakeoff_model::run::sysbench::{
     IndexTime, PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec, TableChoice,
 };
@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "sysbench",
+    generator_version: GENERATOR_VERSION,
+    form: FORM,
     summary: "sysbench's OLTP scripts: point and range selects, updates, deletes and inserts (akopytov/sysbench 1.0.20)",
     preset: "script",
     describe: describe::<Options>,
@@ -92,8 +94,6 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     };
     let is_bulk = spec.script == SysbenchScript::BulkInsert;
     let needs = needs(spec);
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows,
@@ -101,22 +101,21 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         tables: (1..=spec.tables)
             .map(|number| format!("sbtest{number}"))
             .collect(),
-        dataset,
-        content,
         operations: vec![name(spec.script).into()],
         writes: !Script::new(spec).reads_only,
-        keeps_session: needs.own_session,
         replaces_sessions: spec.reconnect > 0,
-        prepared_statements: None,
-        prepares_s: 0.0,
         users_max: is_bulk.then_some(spec.tables),
         // Ids that the client makes up are the same in every run; other scripts make none, or put back what they took.
         continues_by: (!starts_empty(spec)).then(BTreeMap::new),
-        rates: vec![],
-        limits: vec![],
         advice: advice(spec, &retry),
         retry: Some(retry),
-        spec: WorkloadSpec::Sysbench(read.spec),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(spec),
+            &needs,
+            WorkloadSpec::Sysbench(spec.clone()),
+        )
     };
     Ok((resolved, needs))
 }
@@ -195,47 +194,33 @@ fn is_code(text: &str) -> bool {
 }
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 6] = [
-    "auto_inc",
-    "secondary",
-    "create_secondary",
-    "index_time",
-    "mysql_storage_engine",
-    "create_table_options",
-];
+const FORM: &str = "auto_inc secondary create_secondary index_time mysql_storage_engine create_table_options";
 
 /// The options that shape the tables and their rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &SysbenchSpec) -> Value {
     if spec.script == SysbenchScript::BulkInsert {
-        let mut own = shape(spec, &["tables", "mysql_storage_engine"]);
+        let mut own = shape(spec, "tables mysql_storage_engine");
         own["own"] = json!("bulk_insert");
         return own;
     }
-    let mut names = vec![
-        "tables",
-        "auto_inc",
-        "secondary",
-        "create_secondary",
-        "index_time",
-        "mysql_storage_engine",
-    ];
+    let mut names = "tables auto_inc secondary create_secondary index_time mysql_storage_engine".to_owned();
     if !spec.create_table_options.is_empty() {
-        names.push("create_table_options"); // older identities know nothing of it
+        names += " create_table_options"; // older identities know nothing of it
     }
     if starts_empty(spec) {
         let mut empty = shape(spec, &names);
         empty["table_size"] = json!(0);
         return empty;
     }
-    names.extend(["table_size", "rand_type"]);
+    names += " table_size rand_type";
     // k is drawn at load, too.
-    names.extend_from_slice(match spec.rand_type {
-        SysbenchRandom::Uniform => &[],
-        SysbenchRandom::Gaussian => &["rand_spec_iter"],
-        SysbenchRandom::Special => &["rand_spec_iter", "rand_spec_pct", "rand_spec_res"],
-        SysbenchRandom::Pareto => &["rand_pareto_h"],
-        SysbenchRandom::Zipfian => &["rand_zipfian_exp"],
-    });
+    names += match spec.rand_type {
+        SysbenchRandom::Uniform => "",
+        SysbenchRandom::Gaussian => " rand_spec_iter",
+        SysbenchRandom::Special => " rand_spec_iter rand_spec_pct rand_spec_res",
+        SysbenchRandom::Pareto => " rand_pareto_h",
+        SysbenchRandom::Zipfian => " rand_zipfian_exp",
+    };
     shape(spec, &names)
 }
 
@@ -299,9 +284,7 @@ impl Sysbench {
 
 /// `users`: of the whole run; `None` in phases before and after it.
 pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> Result<(), Trouble> {
-    if client.count == 0 || client.index >= client.count {
-        return Err(no_such_client(client.index, client.count));
-    }
+    check_client(client)?;
     check_bounds(spec, "workload")?;
     tables(spec, users)?;
     if spec.script != SysbenchScript::BulkInsert && Script::new(spec).groups.is_empty() {
@@ -365,17 +348,11 @@ fn tables(spec: &SysbenchSpec, users: Option<u64>) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
     use bakeoff_model::run::sysbench::SysbenchSpec;
 
     fn request(options: Value) -> WorkloadRequest {
-        let options = options.as_object().unwrap().clone();
-        WorkloadRequest {
-            kind: "sysbench".into(),
-            options,
-            file: None,
-            driver: None,
-            seed: 1,
-        }
+        asked("sysbench", &options)
     }
 
     fn sysbench(options: Value) -> Resolved {

@@ -30,7 +30,7 @@ mod transaction;
 use crate::account::Accounts;
 use crate::prelude::*;
 use crate::rng::{Stream, StreamHash};
-use crate::trouble::{no_such_client, refuse};
+use crate::trouble::{check_client, refuse};
 use account::Account;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
 use input::Inputs;
@@ -80,9 +80,7 @@ impl Tpcc {
         client: ClientSpec,
         threads: Option<u32>,
     ) -> Result<Self, Trouble> {
-        if client.count == 0 || client.index >= client.count {
-            return Err(no_such_client(client.index, client.count));
-        }
+        check_client(client)?;
         check_bounds(spec, "workload")?;
         if spec.choice == TpccChoice::Weights && spec.weights() == [0; 5] {
             let hint = "give one of them a number, such as new_order_weight = 45";
@@ -189,16 +187,6 @@ impl Workload for Tpcc {
         for _ in 0..account::end(thread, ended) {
             probe.part(DISTRICT_SKIPPED, Outcome::Ok, probe.now_ns());
         }
-    }
-
-    async fn finish(
-        &self,
-        _worker: &(),
-        _thread: &mut Thread,
-        _session: &mut AnySql,
-        _probe: &mut dyn Probe,
-    ) -> Result<(), OpError> {
-        Ok(())
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {

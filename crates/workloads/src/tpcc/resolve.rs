@@ -4,7 +4,7 @@ use super::schema::Table;
 use super::transaction::Transaction;
 use super::{GENERATOR_VERSION, Sizes, Tpcc, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
+use crate::resolve::{Beside, Kind, Read, after_conflicts, describe, read, shape, usual, words};
 use bakeoff_model::resolve::{Per, Rate, ResponseLimit};
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
 use schemars::JsonSchema;
@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "tpcc",
+    generator_version: GENERATOR_VERSION,
+    form: FORM,
     summary: "TPC-C-like order entry: five transactions on nine tables, twelve consistency conditions (specification 5.11)",
     preset: "variant",
     describe: describe::<Options>,
@@ -57,37 +59,28 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let spec = &read.spec;
     let tpcc = Tpcc::new(spec, request.seed, ClientSpec::default(), None)?;
     let needs = needs();
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows: tpcc.loaded_rows(),
         size_estimate_bytes: size_bytes(&tpcc.sizes),
         tables: Table::ALL.map(|table| tpcc.names.of(table).to_owned()).to_vec(),
-        dataset,
-        content,
         operations: Transaction::operations()
             .into_iter()
             .map(|operation| operation.name)
             .collect(),
-        writes: true,
-        keeps_session: needs.own_session,
-        replaces_sessions: false,
-        users_max: None,
-        prepared_statements: None,
-        prepares_s: 0.0,
         // A run takes order numbers where the last one ended, and deliveries go on.
         continues_by: Some(BTreeMap::new()),
         rates: rates(),
         limits: limits(),
         advice: advice(spec),
-        retry: Some(Retry {
-            retries: RETRIES,
-            on: vec![FailClass::Conflict],
-            backoff_s: BACKOFF_S,
-            ..Retry::default()
-        }),
-        spec: WorkloadSpec::Tpcc(read.spec),
+        retry: after_conflicts(RETRIES, BACKOFF_S),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(spec),
+            &needs,
+            WorkloadSpec::Tpcc(spec.clone()),
+        )
     };
     Ok((resolved, needs))
 }
@@ -97,14 +90,14 @@ const RETRIES: u32 = 20;
 const BACKOFF_S: f64 = 0.001;
 
 /// The options that shape the tables and their rows.
-const SHAPE: [&str; 4] = ["variant", "warehouses", "mini", "foreign_keys"];
+const SHAPE: &str = "variant warehouses mini foreign_keys";
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 2] = ["foreign_keys", "tables"];
+const FORM: &str = "foreign_keys tables";
 
 /// Where nothing is said of names, the identity is that of bundles from before they could be said.
 fn shape_of(spec: &TpccSpec) -> Value {
-    let mut shape = shape(spec, &SHAPE);
+    let mut shape = shape(spec, SHAPE);
     if !spec.tables.is_empty() {
         shape["tables"] = json!(spec.tables);
     }
@@ -181,18 +174,12 @@ fn advice(spec: &TpccSpec) -> Vec<String> {
 
 // What a terminal will enter first, in words.
 
-const FIRST: ThreadId = ThreadId {
-    thread: 0,
-    stream: 0,
-    witness: false,
-};
-
 pub fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {
     let WorkloadSpec::Tpcc(spec) = spec else {
         return Ok(Vec::new());
     };
     let tpcc = Tpcc::new(spec, seed, ClientSpec::default(), Some(1))?;
-    let mut user = tpcc.user(FIRST);
+    let mut user = tpcc.user(ThreadId::FIRST);
     let mut drawn = || {
         let (transaction, input) = (tpcc.draw(&mut user), user.drawn?.input);
         Some(told(transaction, &input))
@@ -251,17 +238,11 @@ fn who(customer: &Customer) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
     use bakeoff_model::run::tpcc::TpccSpec;
 
     fn tpcc(options: Value) -> Result<Resolved, Trouble> {
-        let request = WorkloadRequest {
-            kind: "tpcc".into(),
-            options: options.as_object().unwrap().clone(),
-            file: None,
-            driver: None,
-            seed: 1,
-        };
-        resolve(&request).map(|(resolved, _)| resolved)
+        resolve(&asked("tpcc", &options)).map(|(resolved, _)| resolved)
     }
 
     #[test]

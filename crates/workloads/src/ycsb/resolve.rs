@@ -7,7 +7,7 @@ use super::{
 };
 use crate::keys::{THETA, zeta};
 use crate::prelude::*;
-use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
+use crate::resolve::{Beside, Kind, Read, describe, read, shape, usual, words};
 use crate::rng::Stream;
 use bakeoff_model::run::{FieldLength, RequestDistribution, YcsbSpec};
 use schemars::JsonSchema;
@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "ycsb",
+    generator_version: GENERATOR_VERSION,
+    form: FORM,
     summary: "records by key: reads, updates, inserts, scans and read-modify-writes (Cooper et al., SoCC 2010)",
     preset: "preset",
     describe: describe::<Options>,
@@ -47,31 +49,26 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let [_, updates, inserts, _, read_modify_writes] = spec.proportions();
     let writes = updates + inserts + read_modify_writes > 0.0;
     let needs = needs(spec);
-    let Identity { dataset, content } =
-        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(request, &read),
         loaded_rows: rows(spec),
         size_estimate_bytes: (rows(spec) as f64 * (key_length(spec) as f64 + fields_length(spec))) as u64,
         tables: vec![spec.table.clone()],
-        dataset,
-        content,
         operations: mixed_in(spec)
             .into_iter()
             .map(|operation| operation.name)
             .collect(),
         writes,
-        keeps_session: needs.own_session,
-        replaces_sessions: false,
-        users_max: None,
         prepared_statements: u32::try_from(uses(spec).len()).ok(),
-        prepares_s: 0.0,
-        retry: None,
         continues_by,
-        rates: vec![],
-        limits: vec![],
         advice: advice(spec, writes),
-        spec: WorkloadSpec::Ycsb(read.spec),
+        ..usual(
+            &KIND,
+            request,
+            shape_of(spec),
+            &needs,
+            WorkloadSpec::Ycsb(spec.clone()),
+        )
     };
     Ok((resolved, needs))
 }
@@ -132,38 +129,21 @@ fn advice(spec: &YcsbSpec, writes: bool) -> Vec<String> {
 }
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 5] = [
-    "table",
-    "key_column",
-    "key_length",
-    "field_prefix",
-    "value_varchar",
-];
+const FORM: &str = "table key_column key_length field_prefix value_varchar";
 
 /// The options that shape the table and its rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &YcsbSpec) -> Value {
-    let mut names = vec![
-        "table",
-        "key_column",
-        "key_length",
-        "field_prefix",
-        "value_varchar",
-        "insert_start",
-    ];
-    names.extend([
-        "field_count",
-        "insert_order",
-        "zero_padding",
-        "data_integrity",
-        "field_length_distribution",
-    ]);
-    match spec.field_length_distribution {
-        FieldLength::Histogram { .. } => {}
-        FieldLength::Constant => names.push("field_length"),
-        FieldLength::Uniform | FieldLength::Zipfian => names.extend(["field_length", "min_field_length"]),
-    }
+    let mut names =
+        "table key_column key_length field_prefix value_varchar insert_start field_count insert_order \
+                     zero_padding data_integrity field_length_distribution"
+            .to_owned();
+    names += match spec.field_length_distribution {
+        FieldLength::Histogram { .. } => "",
+        FieldLength::Constant => " field_length",
+        FieldLength::Uniform | FieldLength::Zipfian => " field_length min_field_length",
+    };
     if !spec.data_integrity {
-        names.push("payload");
+        names += " payload";
     }
     let mut shape = shape(spec, &names);
     shape["rows"] = json!(rows(spec));
@@ -253,18 +233,12 @@ impl Ycsb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::asked;
     use bakeoff_model::resolve::OptionFile;
     use bakeoff_model::run::YcsbSpec;
 
     fn request(options: Value) -> WorkloadRequest {
-        let options = options.as_object().unwrap().clone();
-        WorkloadRequest {
-            kind: "ycsb".into(),
-            options,
-            file: None,
-            driver: None,
-            seed: 1,
-        }
+        asked("ycsb", &options)
     }
 
     fn ycsb(options: Value) -> Resolved {

@@ -1,7 +1,7 @@
 //! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/ycsb.rs).
 use super::key_text::KeyText;
 use crate::prelude::*;
-use crate::trouble::{no_such_client, refuse};
+use crate::trouble::{check_client, refuse};
 use bakeoff_model::run::{FieldLength, YcsbSpec};
 
 pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
@@ -10,10 +10,7 @@ pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
     fields(spec)?;
     mix(spec)?;
     scans(spec)?;
-    if client.count == 0 || client.index >= client.count {
-        return Err(no_such_client(client.index, client.count));
-    }
-    Ok(())
+    check_client(client)
 }
 
 /// Rows that the load of all clients stores.

@@ -6,12 +6,6 @@ use bakeoff_workloads::prelude::*;
 use crate::session::hats::Hats;
 use crate::session::{NoProbe, now};
 
-const USER: ThreadId = ThreadId {
-    thread: 0,
-    stream: 0,
-    witness: false,
-};
-
 /// Orders created and deleted after one event, and how many of either are unknown. Two attempts: nobody answered the first.
 fn retried(create: f64, last: Outcome) -> (u64, u64) {
     let spec = HatshopSpec {
@@ -27,7 +21,7 @@ fn retried(create: f64, last: Outcome) -> (u64, u64) {
     let mut session = AnySql::new(Hats::new());
     now(hatshop.attach(&mut session)).unwrap();
     let worker = Workload::worker(&hatshop, 0);
-    let mut thread = Workload::thread(&hatshop, &worker, USER);
+    let mut thread = Workload::thread(&hatshop, &worker, ThreadId::FIRST);
     now(hatshop.load_chunk(&worker, &mut thread, &mut session, 0, spec.orders)).unwrap();
     Workload::next(&hatshop, &worker, &mut thread);
     for _ in 0..2 {
@@ -72,7 +66,10 @@ fn more_users_than_orders_read_and_where_they_write_are_refused() {
     assert!(refused.what.contains("512 users"), "{refused}");
     let reading = Hatshop::new(&spec(0.0), 1, ClientSpec::default(), Some(512)).unwrap();
     let worker = Workload::worker(&reading, 0);
-    let last = ThreadId { stream: 511, ..USER };
+    let last = ThreadId {
+        stream: 511,
+        ..ThreadId::FIRST
+    };
     let mut thread = Workload::thread(&reading, &worker, last);
     for _ in 0..3 {
         Workload::next(&reading, &worker, &mut thread);

@@ -36,11 +36,7 @@ struct User {
 impl User {
     fn new(spec: &LinkbenchSpec, session: YesGraph) -> Self {
         let linkbench = Linkbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
-        let id = ThreadId {
-            thread: 0,
-            stream: 0,
-            witness: false,
-        };
+        let id = ThreadId::FIRST;
         let thread = Workload::thread(&linkbench, &(), id);
         let mut session = Known::new(session);
         now(linkbench.attach(session.any())).unwrap();

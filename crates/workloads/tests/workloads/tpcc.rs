@@ -27,12 +27,6 @@ impl Probe for Counted {
     fn revoke(&mut self, _: u64) {}
 }
 
-const USER: ThreadId = ThreadId {
-    thread: 0,
-    stream: 0,
-    witness: false,
-};
-
 /// Only this transaction; new orders roll back with such a probability.
 fn only(transaction: &str, rollback_ratio: f64, variant: TpccVariant) -> TpccSpec {
     let weight = |name: &str| u32::from(name == transaction);
@@ -67,7 +61,7 @@ impl<'a> User<'a> {
         let mut session = Known::new(Warehouse::telling());
         now(workload.attach(session.any())).unwrap();
         Self {
-            thread: Workload::thread(workload, &(), USER),
+            thread: Workload::thread(workload, &(), ThreadId::FIRST),
             session,
             workload,
             counted: Counted::default(),
@@ -442,7 +436,7 @@ fn the_witness_only_asks_for_order_statuses() {
     let workload = made(&TpccSpec::default());
     let id = ThreadId {
         witness: true,
-        ..USER
+        ..ThreadId::FIRST
     };
     let mut thread = Workload::thread(&workload, &(), id);
     let witness = Workload::witness_operation(&workload);
@@ -458,7 +452,14 @@ fn the_witness_only_asks_for_order_statuses() {
 fn users_of_the_same_seed_ask_the_same() {
     let hash = |spec: &TpccSpec, stream: u64| {
         let workload = made(spec);
-        let mut thread = Workload::thread(&workload, &(), ThreadId { stream, ..USER });
+        let mut thread = Workload::thread(
+            &workload,
+            &(),
+            ThreadId {
+                stream,
+                ..ThreadId::FIRST
+            },
+        );
         for _ in 0..200 {
             Workload::next(&workload, &(), &mut thread);
         }

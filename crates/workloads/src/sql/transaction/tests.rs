@@ -304,9 +304,8 @@ fn a_witness_asks_what_only_reads() {
     let sql = Sql::new(&spec, 1, ClientSpec::default(), "fake", false).unwrap();
     let drawn = |witness| {
         let id = ThreadId {
-            thread: 0,
-            stream: 0,
             witness,
+            ..ThreadId::FIRST
         };
         let mut thread = Workload::thread(&sql, &(), id);
         let mut found: Vec<usize> = (0..100).map(|_| Workload::next(&sql, &(), &mut thread)).collect();

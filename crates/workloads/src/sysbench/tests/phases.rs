@@ -85,11 +85,7 @@ fn indexes_are_made_once_each_after_the_rows_and_by_one_client() {
 
 fn load(spec: &SysbenchSpec, client: ClientSpec, chunk: u64) -> Vec<(String, i64, i64, Vec<u8>)> {
     let sysbench = Sysbench::new(spec, 9, client, None).unwrap();
-    let id = ThreadId {
-        thread: 0,
-        stream: 0,
-        witness: false,
-    };
+    let id = ThreadId::FIRST;
     let mut thread = Workload::thread(&sysbench, &(), id);
     let mut session = Fake::new();
     let total = Workload::load_units(&sysbench);
