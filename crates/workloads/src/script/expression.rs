@@ -6,23 +6,10 @@ use super::error::SyntaxError;
 use super::function::{FUNCTIONS, Function, Named};
 use super::number::{Fault, Number};
 use super::syntax::{self, Tree};
-use super::variables::{DEFAULT_SEED, Names};
+use super::variables::{DEFAULT_SEED, Names, Values};
 use crate::keys::ZipfianInversion;
 use crate::rng::Random;
 use bakeoff_model::options::nearest;
-
-/// Where variables get their values.
-pub trait Values {
-    /// `place`: of [`Names`].
-    fn value(&self, place: u32) -> Result<Number, Fault>;
-}
-
-impl Values for [Number] {
-    #[inline]
-    fn value(&self, place: u32) -> Result<Number, Fault> {
-        self.get(place as usize).copied().ok_or(Fault::Unset)
-    }
-}
 
 /// Children of a node follow each other from `first` on.
 #[derive(Clone, Copy, Debug)]

@@ -27,12 +27,11 @@ mod tests;
 
 pub use control::check_query;
 pub use error::{ScriptError, SyntaxError};
-pub use expression::{Expression, Values};
+pub use expression::Expression;
 pub use lexer::{Plain, statements};
 pub use number::{Fault, Number};
 pub use program::{Program, Step, declare};
 pub use scan::{Kind, Token, quote_end, tokens};
 pub use statement::{Counted, Numbered, Sets, Statement};
 pub use syntax::{Node, Tree, parse};
-pub use variables::Variables;
-pub use variables::{AUTOMATIC, Names};
+pub use variables::{AUTOMATIC, Names, Values, Variables};

@@ -1,8 +1,20 @@
 //! The variables of one user: they keep their values from one operation to the next, as a client of pgbench does.
-use super::expression::Values;
 use super::number::{Fault, Number};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use std::collections::HashMap;
+
+/// Where variables get their values.
+pub trait Values {
+    /// `place`: of [`Names`].
+    fn value(&self, place: u32) -> Result<Number, Fault>;
+}
+
+impl Values for [Number] {
+    #[inline]
+    fn value(&self, place: u32) -> Result<Number, Fault> {
+        self.get(place as usize).copied().ok_or(Fault::Unset)
+    }
+}
 
 /// What a variable holds.
 #[derive(Clone, Copy, Debug)]

@@ -27,10 +27,9 @@ use crate::keys::Permutation;
 use crate::prelude::*;
 use crate::rng::{Stream, StreamHash};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use inserts::Bulk;
 use statements::Statements;
 use steps::{Draws, Steps};
-use thread::{Buffers, Written};
+use thread::{Buffers, Bulk, Written};
 
 pub use resolve::KIND;
 pub use thread::Thread;

@@ -9,7 +9,7 @@
 //! | READ-MODIFY-WRITE | either half is |
 //!
 //! Where a system does not count rows, an acknowledged write is right.
-use super::draw::Drawn;
+use super::ahead::Drawn;
 use super::integrity::{RowRule, key_of};
 use super::thread::Thread;
 use super::{INSERT, READ, READ_MODIFY_WRITE_READ, READ_MODIFY_WRITE_UPDATE, SCAN, TABLE, UPDATE, Ycsb};
