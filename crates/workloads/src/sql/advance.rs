@@ -1,9 +1,9 @@
-//! What a script does between two things that its session is asked: variables, conditions, and what is gathered for a
-//! pipeline. It knows no session, so it is compiled once.
+//! What a script does between two things that its session is asked: variables, conditions, what comes of an answer, and
+//! what is gathered for a pipeline. It knows no session, so it is compiled once.
 use super::scripts::Compiled;
 use super::user::User;
 use crate::prelude::*;
-use crate::script::{Fault, Number, Statement, Step, Variables};
+use crate::script::{Counted, Fault, Number, Statement, Step, Variables};
 use std::time::Duration;
 
 /// A deadline that is much later than any run is still a time; one that overflows is none.
@@ -116,6 +116,43 @@ pub fn bind<'v>(
     for variable in &statement.variables {
         let value = variables.parameter(*variable);
         parameters.push(value.map_err(|fault| failed(fault, &told(script, statement)))?);
+    }
+    Ok(())
+}
+
+/// A statement was carried out: it is counted, judged, and its row taken. `rows`: answered, or changed as far as that is known.
+pub fn answered(
+    script: &Compiled,
+    place: usize,
+    user: &mut User,
+    rows: Option<u64>,
+    right: bool,
+    queries: &mut Queries,
+) -> Result<(), OpError> {
+    let statement = &script.program.statements[place];
+    match statement.counted {
+        Counted::Read => queries.read += 1,
+        Counted::Write if rows != Some(0) => queries.write += 1,
+        // As in the other workloads, a write that touched no row is no write.
+        Counted::Write | Counted::Other => queries.other += 1,
+    }
+    if let Some(expected) = &script.ready.expected[place]
+        && let Some(fault) = expected.fault(rows, right)
+    {
+        user.wrong = user.wrong.or(Some((place, fault)));
+    }
+    let Some(sets) = &statement.sets else {
+        return Ok(());
+    };
+    let rows = rows.unwrap_or(0);
+    if rows != 1 && sets.one_row {
+        let message = format!("\\gset takes one row, and {rows} came");
+        return Err(OpError::fail(FailClass::Other, "GSET", message).with_statement(told(script, statement)));
+    }
+    if rows > 0 {
+        for (variable, cell) in sets.variables.iter().zip(user.rooms.row.cells()) {
+            user.variables.take(*variable, cell);
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Invariants of the data: after a load the rows of each table, and whatever the plan says must hold.
 use super::Sql;
-use super::answered::same;
+use super::expected::same;
 use crate::faults::check_no_rows;
 use crate::prelude::*;
 use crate::script::{check_query, statements};

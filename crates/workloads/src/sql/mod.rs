@@ -1,19 +1,19 @@
 //! One's own SQL: a schema, rows, transactions and checks, as the plan's files have them; and pgbench's own, in the same words.
 //!
 //! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
-//! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `answered` holds what
-//! comes against what is expected; `preview` tells what will be asked. `presets` says what pgbench's own stand for.
+//! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, and `expected`
+//! checks what comes; `preview` tells what will be asked. `presets` says what pgbench's own stand for.
 //! `schema` makes the tables; `allowed` is what statements of all these may do; `rows` are what they are loaded with:
 //! `cell` draws a value, `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their order. `check`
 //! is what must hold, `long` which texts are too long, `settings` that nothing has made the run faster than the plan says.
 mod account;
 mod advance;
 mod allowed;
-mod answered;
 mod cell;
 mod check;
 mod csv;
 mod data;
+mod expected;
 mod lists;
 mod load;
 mod long;

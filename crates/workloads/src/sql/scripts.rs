@@ -1,5 +1,5 @@
 //! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
-use super::answered::Expected;
+use super::expected::Expected;
 use super::long;
 use super::schema::no_variant;
 use super::user::User;

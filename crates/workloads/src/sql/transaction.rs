@@ -2,8 +2,8 @@
 //!
 //! A transaction that fails is undone, and another attempt begins where the last one ended: at the script's
 //! beginning, or after what is committed. It draws the same random numbers from the same variables.
-use super::advance::{Next, advance, bind, failed, told};
-use super::answered::{Seen, answered};
+use super::advance::{Next, advance, answered, bind, failed, told};
+use super::expected::Seen;
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
 use crate::prelude::*;

@@ -14,7 +14,7 @@ pub struct User {
     /// In a pipeline.
     pub gathering: bool,
     /// The first answer that is not what was expected: the statement's place.
-    pub wrong: Option<(usize, super::answered::Fault)>,
+    pub wrong: Option<(usize, super::expected::Fault)>,
     /// Where another attempt begins.
     again: Again,
     pub rooms: Rooms,
@@ -26,7 +26,7 @@ struct Again {
     random: Random,
     at: usize,
     gathering: bool,
-    wrong: Option<(usize, super::answered::Fault)>,
+    wrong: Option<(usize, super::expected::Fault)>,
 }
 
 #[derive(Debug, Default)]
