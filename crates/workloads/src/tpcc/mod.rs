@@ -3,13 +3,15 @@
 //!
 //! This file is the table of contents. `rules` and `random` are the specification's numbers and strings. Before a run:
 //! `resolve` decides options, `schema` and `tables` make tables, `population` says what is in each row, `load` stores them.
-//! The run: a `terminal` chooses its next transaction, waits, and draws its `input`; `transaction` begins and ends each, the
-//! files of their names carry them out with `statements`. After it: `account` has what the run did, `check` and
-//! `conditions` hold the data against it. Where it departs from the specification stands in docs/reference/workloads/tpcc.md.
+//! The run: a `terminal` chooses its next transaction, waits, and draws its `input`; `course` begins and ends each, the files
+//! of their names carry them out with `statements`, in an attempt of `transaction`. After it: `account` has what the run did,
+//! `check` and `conditions` hold the data against it. Where it departs from the specification stands in
+//! docs/reference/workloads/tpcc.md.
 
 mod account;
 mod check;
 mod conditions;
+mod course;
 mod delivery;
 mod input;
 mod load;
@@ -184,7 +186,7 @@ impl Workload for Tpcc {
 
     #[inline]
     fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
-        for _ in 0..account::end(thread, ended) {
+        for _ in 0..course::end(thread, ended) {
             probe.part(DISTRICT_SKIPPED, Outcome::Ok, probe.now_ns());
         }
     }
