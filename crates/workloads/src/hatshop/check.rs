@@ -1,11 +1,12 @@
 //! Invariants of the data. Both tables are read whole and added up here, the same on every system: not all can join tables.
 use super::Hatshop;
 use super::event::Kind;
+use super::known::Known;
 use super::requests::{line_values, order_values};
-use super::schema::{LINES, ORDERS};
+use super::schema::{LINE_COLUMNS, LINES, ORDER_COLUMNS, ORDERS};
 use super::shop::{Id, Order, Shop};
-use super::statements::{LINE_COLUMNS, ORDER_COLUMNS, prepare};
-use super::thread::{Evidence, Known, Together, orders_after};
+use super::statements::prepare;
+use super::thread::{Evidence, Together, orders_after};
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::numbers::{money, units};
@@ -201,14 +202,14 @@ impl Kept {
         }
     }
 
-    /// Of an order's row; `cell`: by its place in [`super::statements::ORDER_COLUMNS`].
+    /// Of an order's row; `cell`: by its place in [`super::schema::ORDER_COLUMNS`].
     pub fn order<'a>(self, cell: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
         let text = |place| cell(place).and_then(Value::bytes);
         let status = text(3).filter(|_| self.status);
         hash((text(0), text(1), status, units(cell(4), 2)))
     }
 
-    /// Of a line's row; `cell`: by its place in [`super::statements::LINE_COLUMNS`].
+    /// Of a line's row; `cell`: by its place in [`super::schema::LINE_COLUMNS`].
     pub fn line<'a>(self, cell: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
         let text = |place| cell(place).and_then(Value::bytes);
         let quantity = cell(5).and_then(Value::whole_number);

@@ -1,6 +1,7 @@
 //! The list as text, and the hash that tells one list from another: what `sha256sum` says of its file.
 use super::event::Event;
 use super::list::{Rules, Walk, fill};
+use super::replay::hexadecimal;
 use super::resolve::validate;
 use super::shop::Shop;
 use crate::prelude::*;
@@ -19,10 +20,6 @@ pub fn sha256(shop: &Shop, rules: &Rules, seed: u64, events: u64) -> String {
     // A hash takes whatever it is given.
     let _ = write_list(shop, rules, seed, events, &mut hash);
     hexadecimal(&hash.0.finalize())
-}
-
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes the list of a run with these options to a file: its events and their hash.

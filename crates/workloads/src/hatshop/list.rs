@@ -5,8 +5,8 @@
 //!
 //! What an event is about depends on the orders that are there at its place *in the list*, never on how far users have come.
 use super::event::{Attribute, Event, Kind};
+use super::known::Known;
 use super::shop::{Shop, Status};
-use super::thread::Known;
 use crate::rng::{Random, Stream};
 use bakeoff_model::run::hatshop::HatshopSpec;
 
@@ -330,7 +330,7 @@ impl Dealer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::thread::There;
+    use super::super::known::There;
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashSet;

@@ -2,9 +2,9 @@
 use super::Hatshop;
 use super::event::loaded_ms;
 use super::requests::{line_values, order_values, with_line_ids};
-use super::schema::{LINES, ORDERS, keeps_line_ids, write_ids};
+use super::schema::{LINE_COLUMNS, LINES, ORDERS, keeps_line_ids, write_ids};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
-use super::statements::{LINE_COLUMNS, order_columns};
+use super::statements::order_columns;
 use super::thread::{Effect, Thread};
 use crate::prelude::*;
 use bakeoff_model::run::hatshop::HatshopSpec;

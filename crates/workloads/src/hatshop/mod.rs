@@ -2,7 +2,7 @@
 //!
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order; `list` draws the events and
 //! deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a
-//! `thread`, with what it knows of its orders and what it did; `statements` are what it asks, `requests` carry an event
+//! `thread`, with what is `known` of its orders and what it did; `statements` are what it asks, `requests` carry an event
 //! out and judge the answer, `together` in one go: with `pipeline`, or where there are no transactions. `schema`, `load`
 //! and `check` are the phases before and after. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
@@ -10,6 +10,7 @@
 mod check;
 mod digest;
 mod event;
+mod known;
 mod list;
 mod load;
 mod replay;
@@ -30,8 +31,8 @@ use bakeoff_model::run::{Limit, Pacing, RunSpec};
 use event::{Event, Kind};
 use list::{Dealer, Rules, Walk, fill};
 use replay::{Reading, Replay};
+use schema::LINE_COLUMNS;
 use shop::Shop;
-use statements::LINE_COLUMNS;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use thread::{Account, Course, Effect, Evidence, Together};

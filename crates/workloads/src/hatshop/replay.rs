@@ -3,11 +3,10 @@
 //!
 //! What an event says is turned into an event of ours and written again: only a line that is then the same byte by byte is
 //! taken. So prices, sums and dates need no rules of their own here.
-use super::digest::hexadecimal;
 use super::event::{Attribute, Event, Kind};
+use super::known::Known;
 use super::list::Step;
 use super::shop::{COLOURS, Id, Line, Order, SIZES, Shop, Status};
-use super::thread::Known;
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::hatshop::{EventsFile, HatshopSpec};
@@ -109,6 +108,10 @@ fn unreadable(file: &EventsFile, error: &io::Error) -> Trouble {
         format!("{} cannot be read: {error}", file.name),
         hint,
     )
+}
+
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file that has been changed since its hash was told is another list.

@@ -1,9 +1,11 @@
 //! Events carried out. What they ask for was decided when they were drawn; here it is put into values and sent.
 use super::Hatshop;
 use super::event::{Attribute, Event, Kind};
+use super::known::{Known, There};
+use super::schema::ORDER_COLUMNS;
 use super::shop::{Line, Order, Shop, Status, order_bytes};
-use super::statements::{ORDER_COLUMNS, Question, if_there, insert_lines, set_attribute};
-use super::thread::{Effect, Known, There, Thread};
+use super::statements::{Question, if_there, insert_lines, set_attribute};
+use super::thread::{Effect, Thread};
 use crate::faults::Found;
 use crate::numbers::{money, units};
 use crate::prelude::*;
@@ -22,7 +24,7 @@ pub fn date(date_ms: i64) -> Value<'static> {
     Value::Timestamp(Timestamp { us: date_ms * 1000 })
 }
 
-/// An order's cells, by [`super::statements::ORDER_COLUMNS`].
+/// An order's cells, by [`super::schema::ORDER_COLUMNS`].
 pub fn order_values<'a>(shop: &'a Shop, order: &'a Order, date_ms: i64) -> [Value<'a>; 5] {
     let status = Value::Text(Status::Ordered.name().as_bytes());
     let client = Value::Text(&shop.client(order).id.0);
@@ -43,7 +45,7 @@ pub fn with_line_ids<'a>(
     std::array::from_fn(|column| cells.get(column).copied().unwrap_or(Value::Bytes(list)))
 }
 
-/// A line's cells, by [`super::statements::LINE_COLUMNS`].
+/// A line's cells, by [`super::schema::LINE_COLUMNS`].
 pub fn line_values<'a>(shop: &'a Shop, order: &'a Order, line: &'a Line) -> [Value<'a>; 7] {
     let product = shop.product(line);
     [

@@ -1,7 +1,6 @@
 //! The two tables. Ids are text of 36 characters in every system, so that none has a type for them that others lack.
 use super::Hatshop;
 use super::shop::{Id, Line};
-use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
 use crate::prelude::*;
 use crate::{tables, trouble};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
@@ -9,6 +8,23 @@ use bakeoff_model::sql::{Dialect, Lists};
 
 pub const ORDERS: &str = "orders";
 pub const LINES: &str = "line_items";
+
+pub const ORDER_COLUMNS: [&str; 5] = [
+    "order_id",
+    "client_id",
+    "date_created",
+    "order_status",
+    "sub_total",
+];
+pub const LINE_COLUMNS: [&str; 7] = [
+    "order_id",
+    "line_item_id",
+    "product_id",
+    "colour",
+    "size",
+    "quantity",
+    "line_price",
+];
 
 /// The one that refers to the other first: as they are dropped.
 pub fn table_names() -> Vec<String> {

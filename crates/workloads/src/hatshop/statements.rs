@@ -1,6 +1,6 @@
 //! The statements' texts and numbers.
 use super::event::Attribute;
-use super::schema::{LINE_IDS, keeps_line_ids};
+use super::schema::{LINE_COLUMNS, LINE_IDS, ORDER_COLUMNS, keeps_line_ids};
 use crate::prelude::*;
 use crate::prepared;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
@@ -50,23 +50,6 @@ pub fn if_there(update: Statement) -> Statement {
 pub fn insert_lines(lines: usize) -> Statement {
     Statement(INSERT_LINES + lines as u32 - 1)
 }
-
-pub const ORDER_COLUMNS: [&str; 5] = [
-    "order_id",
-    "client_id",
-    "date_created",
-    "order_status",
-    "sub_total",
-];
-pub const LINE_COLUMNS: [&str; 7] = [
-    "order_id",
-    "line_item_id",
-    "product_id",
-    "colour",
-    "size",
-    "quantity",
-    "line_price",
-];
 
 pub async fn prepare(session: &mut AnySql, spec: &HatshopSpec) -> Result<(), OpError> {
     let texts = texts(spec, session.dialect());

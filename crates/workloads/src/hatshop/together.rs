@@ -1,10 +1,11 @@
 //! Where there are batches in place of transactions: what belongs together is sent as one.
 use super::Hatshop;
+use super::known::Known;
 use super::requests::{ORDER_MISSING, Seen, created, deleted, line_values, order_values, with_line_ids};
-use super::schema::{keeps_line_ids, read_ids, write_ids};
+use super::schema::{ORDER_COLUMNS, keeps_line_ids, read_ids, write_ids};
 use super::shop::Order;
-use super::statements::{ORDER_COLUMNS, Question, insert_lines};
-use super::thread::{Effect, Known, Thread, Together};
+use super::statements::{Question, insert_lines};
+use super::thread::{Effect, Thread, Together};
 use crate::faults::Found;
 use crate::prelude::*;
 use crate::prepared::emptied;
