@@ -19,7 +19,6 @@ pub mod event;
 pub mod needs;
 pub mod options;
 pub mod outcome;
-pub mod owed;
 pub mod pipeline;
 pub mod random;
 pub mod record;

@@ -8,8 +8,7 @@ use crate::record::recorder::Recorder;
 use crate::record::times::add;
 use bakeoff_model::deadlines::Place;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::owed::is_owed;
-use bakeoff_model::time::{Timer, install_timer, now_ns};
+use bakeoff_model::time::{Timer, install_timer};
 use bakeoff_reactor::{Margin, Timers, Wait};
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -23,8 +22,6 @@ use tokio::runtime::{Builder, LocalOptions};
 
 /// Task polls between two polls for input. Tokio's 61 would leave an answer unread for that many turns of the spin.
 const EVENT_INTERVAL: u32 = 16;
-/// What is owed to others once the main future has ended may take so long.
-const PATIENCE_NS: u64 = 300_000_000;
 
 pub struct TokioRunner;
 
@@ -40,10 +37,6 @@ impl Runner for TokioRunner {
             install_timer(timer.clone());
             tokio::task::spawn_local(std::future::poll_fn(move |cx| timer.drive(cx)));
             main.await;
-            let until_ns = now_ns() + PATIENCE_NS;
-            while is_owed() && now_ns() < until_ns {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
             Ok(())
         })
     }
@@ -194,8 +187,7 @@ impl HeapTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::owed::Owed;
-    use bakeoff_model::time::{SleepUntil, remove_timer, sleep_until};
+    use bakeoff_model::time::{SleepUntil, now_ns, remove_timer, sleep_until};
     use std::pin::Pin;
     use std::sync::Mutex;
     use std::task::Wake;
@@ -207,27 +199,6 @@ mod tests {
         fn wake(self: Arc<Self>) {
             drop(self.0.lock().unwrap().take());
         }
-    }
-
-    #[test]
-    fn what_is_owed_has_a_moment_once_the_main_future_has_ended() {
-        let paid = Rc::new(Cell::new(false));
-        let pays = paid.clone();
-        let main = Box::pin(async move {
-            let (owed, never) = (Owed::new(), Owed::new());
-            tokio::task::spawn_local(async move {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                pays.set(true);
-                drop(owed);
-                std::future::pending::<()>().await;
-                drop(never);
-            });
-        });
-        TokioRunner
-            .run(Arc::new(Recorder::new(0, 1, 1)), false, main)
-            .unwrap();
-        assert!(paid.get());
-        assert!(!is_owed(), "its tasks are gone");
     }
 
     fn poll(sleep: &mut SleepUntil, waker: &Waker) {
