@@ -19,7 +19,13 @@ ONCE = ("acid", "session_allocation")
 
 @pytest.mark.parametrize(
     ("tls", "local_infile", "io"),
-    [(False, "ON", "io_uring"), (False, "ON", "epoll"), (True, "ON", "io_uring"), (False, "OFF", "io_uring")],
+    [
+        (False, "ON", "io_uring"),
+        (False, "ON", "epoll"),
+        (True, "ON", "io_uring"),
+        (True, "ON", "epoll"),
+        (False, "OFF", "io_uring"),
+    ],
 )
 def test_the_drivers_own_tests_pass(place: Path, tls: bool, local_infile: str, io: str) -> None:
     start = {"settings": {"local_infile": local_infile}}
