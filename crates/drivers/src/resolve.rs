@@ -78,7 +78,7 @@ fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Troubl
 }
 
 impl Decided {
-    /// Holds what a workload needs against what this driver offers. A refusal names both.
+    /// Checks what a workload needs against what this driver offers. A refusal names both.
     pub fn meet(&self, needs: &Needs, workload: &str) -> Result<(), Trouble> {
         needs.check(workload, self.resolved.offers.offers, self.kind.kind)
     }

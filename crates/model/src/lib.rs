@@ -3,8 +3,8 @@
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
 //! sessions, [`record`] and [`sql`] are the two shapes of a session, [`any`] has each as an object, [`sql_records`] makes the one of the
 //! other, [`pipeline`] is what a session may be sent at once, [`transaction`] what only some have, [`needs`] what is
-//! held against what a driver offers, [`workload`] asks the questions, [`outcome`]
-//! names how each one ended, [`time`] is how anybody waits, [`random`] where dice come from; [`options`] are checked and described from their own lines,
+//! checked against what a driver offers, [`workload`] asks the questions, [`outcome`]
+//! names how each one ended, [`time`] is how anybody waits, [`random`] has random numbers from a seed; [`options`] are checked and described from their own lines,
 //! and [`resolve`] is what may be asked before a run. Nothing here reads, writes or knows a product's name.
 //!
 //! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).

@@ -1,4 +1,4 @@
-//! Rows as the text of a bulk load, for every client of this protocol: LOAD DATA's format, and INSERTs of many rows.
+//! Rows as the text of a bulk load: LOAD DATA's format, and INSERTs of many rows.
 //! Plain functions on bytes, without a connection.
 //!
 //! Cells arrive as they are, whatever the session's `sql_mode`: byte columns take any bytes, text columns take UTF-8

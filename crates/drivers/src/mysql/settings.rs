@@ -44,7 +44,7 @@ impl Settings {
         })
     }
 
-    /// Over either client library.
+    /// Sets them, and reads back what they are then.
     pub async fn apply(&self, session: &mut impl SqlSession) -> Result<(), OpError> {
         if let (Some(asked), Some(sql)) = (self.isolation, &self.set_isolation) {
             session.execute_text(sql).await?;

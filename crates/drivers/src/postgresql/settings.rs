@@ -27,7 +27,7 @@ impl Settings {
         })
     }
 
-    /// Over either client.
+    /// Sets them, and reads back the isolation.
     pub async fn apply(&self, session: &mut impl SqlSession) -> Result<(), OpError> {
         if let Some(sql) = &self.set_variables {
             session.query_text(sql, &mut |_| {}).await?;

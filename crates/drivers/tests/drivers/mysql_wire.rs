@@ -30,7 +30,7 @@ mod client {
 }
 
 #[test]
-fn a_server_without_tls_is_told_and_hears_nothing() {
+fn a_server_without_tls_is_reported_and_hears_nothing() {
     let said = vec![scripted::mysql_greeting()];
     let (error, heard) = scripted::serve_and_hear(Conversation::new(said), |address| {
         server_cases::refusal(server_cases::encrypted(

@@ -51,7 +51,7 @@ fn answered(answer: &'static [u8]) -> OpError {
 }
 
 #[test]
-fn a_server_that_does_not_encrypt_is_told_and_hears_nothing() {
+fn a_server_that_does_not_encrypt_is_reported_and_hears_nothing() {
     let none = answered(b"N");
     assert!(none.code == "TLS" && none.message.contains("SSL"), "{none}");
     // Put in on the way, to be taken for what the server says under TLS.

@@ -280,7 +280,7 @@ impl Sysbench {
     }
 }
 
-// Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/sysbench.rs).
+// Refuses what cannot be run, before anything starts. Bounds of single options are in run/sysbench.rs.
 
 /// `users`: of the whole run; `None` in phases before and after it.
 pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> Result<(), Trouble> {

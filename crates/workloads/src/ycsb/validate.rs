@@ -1,4 +1,4 @@
-//! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/ycsb.rs).
+//! Refuses what cannot be run, before anything starts. Bounds of single options are in run/ycsb.rs.
 use super::key_text::KeyText;
 use crate::prelude::*;
 use crate::trouble::{check_client, refuse};
