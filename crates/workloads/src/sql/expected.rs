@@ -1,4 +1,4 @@
-//! What the plan expects of a statement's answer, held against what came.
+//! What the plan expects of a statement's answer, compared with what came.
 use crate::prelude::*;
 use crate::script::Statement;
 use bakeoff_model::run::sql::Expect;

@@ -5,7 +5,7 @@
 //! `resolve` decides options, `schema` and `tables` make tables, `population` says what is in each row, `load` stores them.
 //! The run: a `terminal` chooses its next transaction, waits, and draws its `input`; `course` begins and ends each, the files
 //! of their names carry them out with `statements`, in an attempt of `transaction`. After it: `account` has what the run did,
-//! `check` and `conditions` hold the data against it. Where it departs from the specification stands in
+//! `check` and `conditions` compare the data with it. Where it departs from the specification stands in
 //! docs/reference/workloads/tpcc.md.
 
 mod account;
