@@ -216,6 +216,20 @@ def test_a_parent_that_is_a_file_is_refused(place: Path) -> None:
         new_instance("a", place / "file" / "b")
 
 
+def test_a_disk_whose_folders_cannot_be_closed_to_others_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As FAT and some network file systems have no permissions."""
+    folder = InstanceFolder(place / "a")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with pytest.raises(ServerError, match=r"cannot make a folder in .*: Operation not permitted"):
+        folder.outside(place / "other")
+
+
 def test_a_place_named_from_here_is_the_same_from_anywhere(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     assert InstanceFolder(place / "a").outside(Path("here")).is_absolute()

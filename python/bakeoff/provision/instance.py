@@ -206,8 +206,7 @@ class InstanceFolder:
 
     def outside(self, parent: Path) -> Path:
         """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
-        folder = _new_folder(parent, "bakeoff-")
-        _own(folder, passable=self._for_servers)
+        folder = _new_folder(parent, "bakeoff-", passable=self._for_servers)
         self._change(replace(self._known(), extra=(*self._known().extra, str(folder))))
         self._refuse_closed(parent)
         return folder
@@ -273,10 +272,12 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
     return InstanceFolder(_new_folder(place, f"{safe}-"), for_servers=False)  # whoever starts a server in it says so
 
 
-def _new_folder(parent: Path, prefix: str) -> Path:
+def _new_folder(parent: Path, prefix: str, *, passable: bool = False) -> Path:
     try:
         make_passable(parent.absolute())
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
+        _own(folder, passable=passable)
+        return folder
     except OSError as error:
         what = f"cannot make a folder in {parent}: {error.strerror}"
         raise ServerError(what, hint="choose another folder with --work-dir") from error
