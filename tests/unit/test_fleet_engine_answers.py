@@ -7,22 +7,38 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.engine_program import resolve
+from bakeoff.fleet.engine_program import engine_list, resolve
 from bakeoff.model.boundary import WorkloadRequest
 from bakeoff.systems.options import request
 from bakeoff.workloads.hatshop import write_events
 
 
-def refused(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineError:
-    """What is said where the engine is this script."""
+def scripted(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The engine, which is this script from now on."""
     engine = tmp_path / "engine"
     engine.write_text(f"#!/bin/sh\n{script}\n")
     engine.chmod(0o755)
-    asked = request("sqlite", {}, isolation=None)
     monkeypatch.setenv("BAKEOFF_ENGINE", str(engine))
+    return engine
+
+
+def refused(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineError:
+    """What is said where the engine is this script."""
+    asked = request("sqlite", {}, isolation=None)
+    scripted(script, tmp_path, monkeypatch)
     with pytest.raises(EngineError) as caught:
         resolve([asked])
     return caught.value
+
+
+def test_an_engine_that_does_not_list_what_it_can_is_named_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = scripted("exit 9", tmp_path, monkeypatch)
+    engine_list.cache_clear()
+    with pytest.raises(EngineError) as caught:
+        engine_list()
+    assert f"['{engine}', 'list']" in caught.value.what
 
 
 def test_an_engine_that_was_killed_is_named_as_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

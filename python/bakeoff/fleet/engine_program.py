@@ -86,16 +86,16 @@ def engine_sha256() -> str:
 def engine_list() -> dict[str, Any]:
     """What the engine can do: `bakeoff-engine list`."""
     try:
-        return _told_by(engine_path(), "list")
+        return _printed_by(engine_path(), "list")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         what = f"the measuring program does not answer: {error}"
         raise EngineError(what, where=str(engine_path()), hint=_REINSTALL) from error
 
 
-def _told_by(engine: Path, what: str) -> dict[str, Any]:
-    done = subprocess.run([engine, what], capture_output=True, text=True, timeout=20, check=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+def _printed_by(engine: Path, command: str) -> dict[str, Any]:
+    done = subprocess.run([str(engine), command], capture_output=True, text=True, timeout=20, check=True)
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
 
 
 def listed(what: str, model: type[One]) -> dict[str, One]:
@@ -121,7 +121,7 @@ def refuse_other_build() -> None:
 @cache
 def _differing(engine: Path) -> str:
     try:
-        return first_difference(_told_by(engine, "schema"))
+        return first_difference(_printed_by(engine, "schema"))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         return f"the measuring program does not say what it reads and tells: {error}"
 
