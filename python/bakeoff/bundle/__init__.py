@@ -1,4 +1,4 @@
-"""Result folders on disk: `write` while runs go on, `read` afterwards. The layout is in model/records.py.
+"""Result folders on disk: `write` while runs go on, `read` afterwards. The layout is in model/records/__init__.py.
 
 `open_bundle` is the door for notebooks: docs/reference/python.md.
 """

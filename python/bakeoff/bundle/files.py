@@ -155,7 +155,7 @@ def _clear(
             os.unlink(entry.name, dir_fd=handle)
 
 
-#: At the top of a bundle; model/records.py says what each is.
+#: At the top of a bundle; model/records/__init__.py says what each is.
 TOP_FILES = frozenset(
     {"bundle.json", "plan.toml", "plan.json", "machine.json", "bundle.lock", "report.html", "analyses.jsonl"}
 )

@@ -205,7 +205,7 @@ class Builder:
         origin = EXISTING_PREFIX if data == "existing" else ""
         dataset = origin + workload.dataset
         record = CellRecord(
-            id="",  # see identity.py: a cell is whole when its reset (data.py) and the cache are decided, too
+            id="",  # see `with_ids`: a cell is whole when its reset (data.py) and the cache are decided, too
             system=name,
             kind=kind.kind,
             label=words_of_levels({"system": name, **shown}),

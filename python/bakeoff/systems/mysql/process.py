@@ -3,8 +3,8 @@ settings it is given.
 
 It listens on 127.0.0.1 and a unix socket. Each start runs an init file that leaves root over the socket and the bench
 user over both, with passwords made for this instance; so a data directory copied from another instance opens with ours.
-The init file is gone before anybody connects. What products and versions do differently, `mariadb_process.py` and
-`versions.py` say.
+The init file is gone before anybody connects. What products and versions do differently, `mariadb.py`, `mysql.py`
+and `galera_process.py` say.
 """
 
 from __future__ import annotations
