@@ -198,7 +198,7 @@ def steps(chosen: argparse.Namespace, bench: Bench) -> list[tuple[str, Callable[
 
 def competitors(chosen: argparse.Namespace, server: Server, folder: Path) -> tuple[list[Client], list[tuple[str, str]]]:
     """All clients, and who is compared with whom. Peers first, because the first makes the tables."""
-    ways = {io: WAYS[io] for io in chosen.io if server.kind in WAYS[io].systems}
+    ways = {io: WAYS[io] for io in chosen.io}
     paths: list[Path] = [path.absolute() for path in chosen.engine or [engine_path()]]
     if len(paths) == 2:
         named = dict(zip(("before", "after"), paths, strict=True))

@@ -15,7 +15,7 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 
 from .client import ClientProcess, Job, Report, Tables
-from .rows import PGBENCH, SYSTEMS
+from .rows import PGBENCH
 from .server import HOST, Server
 
 
@@ -31,7 +31,6 @@ class Way:
     runner: str
     client: str
     io: str | None  # None: the engine chooses, if the runner has a choice
-    systems: tuple[str, ...] = SYSTEMS
 
 
 WAYS = {

@@ -1,6 +1,6 @@
 """What else differs between two cells: of their runs' metrics and of the server's own counters those that differ most
-and most steadily, shown elsewhere or not. A hint at why one is faster, no tested claim: with
-hundreds of figures some differ by chance."""
+and most steadily, shown elsewhere or not. A hint at why one is faster, no tested claim: with hundreds of figures some
+differ by chance."""
 
 from __future__ import annotations
 

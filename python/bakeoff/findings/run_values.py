@@ -28,7 +28,6 @@ from .runs import causes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 #: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
 #: different hashes for the same work.
 _HASHED_OPERATIONS = 10_000

@@ -30,8 +30,6 @@ from ..provision.process import exit_words
 LAST_WORDS_CHARS = 500
 #: Between asking clients to end and insisting, which is done twice.
 GRACE_S = 2.0
-
-
 #: The same for those that tell of nothing any more.
 SILENT_GRACE_S = 0.2
 

@@ -36,7 +36,7 @@ Done = TypeVar("Done")
 
 
 class Listening(Protocol):
-    """Who is told what a client says; `Engines` are."""
+    """Takes what a client says; `Engines` do."""
 
     where: str
 

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 Columns = dict[str, list[Scalar | None]]
 Tables = Callable[[str, Pick | None], "pa.Table | None"]
 #: How a unit ends a name, the longest first.

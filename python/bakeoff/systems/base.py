@@ -108,7 +108,7 @@ class Node(ABC):
 
 
 # What a system makes of the rows that a workload loads. The figures are measured (`benches/sizes.py`,
-# docs/method/sizes.md): how full pages are, what a row and its index entries carry beside their values, and in what
+# docs/method/sizes.md): how full pages are, what a row and its index entries carry besides their values, and in what
 # steps files grow depends on the rows and the order they come in.
 
 

@@ -28,13 +28,10 @@ from pydantic import Field, model_validator
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
+from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, SizeOnDisk, System, TableSize
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.ledger import TABLE, Entry, Ledger
-from bakeoff.systems.options import Options, Settings, read_options
-
-from .base import SizeOnDisk, TableSize
-from .options import drivers, option_names
+from bakeoff.systems.options import Options, Settings, drivers, option_names, read_options
 
 STORAGE = SizeOnDisk(
     usual=TableSize(ratio=1.15, row_bytes=15),

