@@ -170,13 +170,13 @@ fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
 pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
     match request {
         Request::Driver(request) => decide(request).map(|decided| Answer::Driver(decided.resolved)),
-        Request::Preview(request) => bakeoff_workloads::resolve::preview(request).map(Answer::Preview),
+        Request::Preview(request) => bakeoff_workloads::kinds::preview(request).map(Answer::Preview),
         Request::WriteEvents(request) => {
             let WriteEventsRequest { workload, seed, path } = request;
             bakeoff_workloads::hatshop::write_file(workload, *seed, path).map(Answer::Written)
         }
         Request::Workload(request) => {
-            let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
+            let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             if let Some(driver) = &request.driver {
                 fits(&driver.kind, &request.kind)?;
                 decide(driver)?.meet(&needs, &request.kind)?;
@@ -204,7 +204,7 @@ pub fn list() -> String {
         "format": bakeoff_model::FORMAT,
         "engine_version": env!("CARGO_PKG_VERSION"),
         "drivers": DRIVERS.iter().map(listed).collect::<Vec<_>>(),
-        "workloads": bakeoff_workloads::resolve::list(),
+        "workloads": bakeoff_workloads::kinds::list(),
         "io_uring_refusal": bakeoff_measure::runner::reactor::io_uring_refusal(),
     });
     format!("{list:#}\n")

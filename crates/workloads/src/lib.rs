@@ -1,19 +1,20 @@
 //! What is asked of a database: schema, load, operations, checks.
 //!
 //! One workload, one room with its name (`ycsb`); [`keys`] are the distributions they draw keys from, [`rng`] is
-//! where every random number comes from; [`resolve`] lists the workloads and decides their options before a run. A workload knows
-//! the session traits of the model and no product's name.
+//! where every random number comes from; [`kinds`] lists the workloads, and `resolve` decides their options before a run. A
+//! workload knows the session traits of the model and no product's name.
 
 mod account;
 pub mod faults;
 mod functions;
 pub mod hatshop;
 pub mod keys;
+pub mod kinds;
 pub mod linkbench;
 mod numbers;
 pub mod prelude;
 mod prepared;
-pub mod resolve;
+mod resolve;
 pub mod rng;
 pub mod script;
 pub mod sql;

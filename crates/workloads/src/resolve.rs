@@ -1,10 +1,7 @@
-//! From what a plan says of a workload to every option decided, and what follows from them. One kind, one entry in
-//! [`KINDS`]; what is each workload's own stands in its room's `resolve.rs`.
+//! From what a plan says of a workload to every option decided, and what follows from them: what the workloads share. What is
+//! each one's own stands in its room's `resolve.rs`.
 use crate::prelude::*;
-use crate::trouble::refuse;
-use crate::{hatshop, linkbench, sql, sysbench, tpcc, ycsb};
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
-use bakeoff_model::resolve::{Listed, Preview, PreviewRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,56 +30,6 @@ pub struct Kind {
 
 /// The first operations of a run's first user, for people: from a run's options, its seed, and how many.
 type Previewing = fn(&WorkloadSpec, u64, usize) -> Result<Vec<Previewed>, Trouble>;
-
-/// Most operations of one preview.
-const PREVIEWED_MAX: u32 = 1000;
-
-pub const KINDS: &[Kind] = &[
-    ycsb::KIND,
-    sysbench::KIND,
-    sql::KIND,
-    linkbench::KIND,
-    tpcc::KIND,
-    hatshop::KIND,
-];
-
-pub fn list() -> Vec<Listed> {
-    let listed = |kind: &Kind| Listed {
-        kind: kind.kind.into(),
-        summary: kind.summary.into(),
-        preset: kind.preset.into(),
-        options: (kind.describe)(),
-    };
-    KINDS.iter().map(listed).collect()
-}
-
-/// The options decided, and what the workload then needs of a driver.
-pub fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
-    match KINDS.iter().find(|kind| kind.kind == request.kind) {
-        Some(kind) => (kind.resolve)(request),
-        None => {
-            let known: Vec<&str> = KINDS.iter().map(|kind| kind.kind).collect();
-            let hint = format!("it is one of: {}", known.join(", "));
-            Err(refuse(
-                "kind",
-                format!("there is no workload `{}`", request.kind),
-                hint,
-            ))
-        }
-    }
-}
-
-/// What a user will ask first; nothing of a workload that cannot tell.
-pub fn preview(request: &PreviewRequest) -> Result<Preview, Trouble> {
-    let kind = KINDS.iter().find(|kind| kind.kind == request.workload.kind());
-    let count = request.count.min(PREVIEWED_MAX) as usize;
-    Ok(match kind.and_then(|kind| kind.preview) {
-        Some(preview) => Preview {
-            operations: preview(&request.workload, request.seed, count)?,
-        },
-        None => Preview::default(),
-    })
-}
 
 /// Options of a plan that are none of the run's: they say where the others begin.
 pub trait Beside: DeserializeOwned + JsonSchema {
@@ -252,6 +199,7 @@ pub fn asked(kind: &str, options: &Value) -> WorkloadRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::resolve;
 
     fn resolved(kind: &str, options: &Value, seed: u64) -> Resolved {
         let request = WorkloadRequest {
