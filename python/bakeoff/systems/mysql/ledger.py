@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import PlanError
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.node import quoted
 from bakeoff.systems.server.control import Connection, Login, Refused
-from bakeoff.systems.server.ledger import SqlLedger
+from bakeoff.systems.server.ledger import LockHeld, SqlLedger
 
 #: The longest that a server keeps an idle connection.
 _IDLE_MAX_S = 31_536_000
@@ -52,7 +52,7 @@ class MySqlLedger(SqlLedger):
         name = "bakeoff." + hashlib.sha256(self._schema.encode()).hexdigest()[:24]
         if connection.rows("SELECT GET_LOCK(%s, 0)", (name,))[0][0] != 1:
             holder = connection.rows("SELECT IS_USED_LOCK(%s)", (name,))[0][0]
-            raise ServerError(
+            raise LockHeld(
                 f"another bakeoff is at work in the schema {self._schema!r} of {self._login.address}"
                 f" (connection {holder} of that server)",
                 where=self._where,

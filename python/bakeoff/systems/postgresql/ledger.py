@@ -14,7 +14,7 @@ from bakeoff.errors import ServerError
 from bakeoff.systems.ledger import Found
 from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase, quoted
 from bakeoff.systems.server.control import Connection, Login
-from bakeoff.systems.server.ledger import SqlLedger
+from bakeoff.systems.server.ledger import LockHeld, SqlLedger
 
 #: Numbers are 32 bits wide and begin anew when they are used up.
 _HALF_OF_ALL_NUMBERS = 1 << 31
@@ -55,7 +55,7 @@ class PostgreSqlLedger(SqlLedger):
             )
         number = int.from_bytes(hashlib.sha256(f"bakeoff.{schema}".encode()).digest()[:8], signed=True)
         if not connection.rows("SELECT pg_try_advisory_lock($1::bigint)", (number,))[0][0]:
-            raise ServerError(
+            raise LockHeld(
                 f"another bakeoff is at work in the schema {schema!r} of the database {self._database!r} on"
                 f" {self._login.address}",
                 where=self._where,

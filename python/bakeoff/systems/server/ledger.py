@@ -25,6 +25,10 @@ _LOOKING_TIMEOUT_S = 5.0
 _LOST_MAX_S = 10.0
 
 
+class LockHeld(ServerError):
+    """Another bakeoff has the lock, or a connection of ours that the server has not yet ended."""
+
+
 @dataclass
 class _Claim:
     connection: Control
@@ -50,7 +54,7 @@ class SqlLedger(Ledger):
 
     @abstractmethod
     def _take_lock(self, connection: Connection) -> None:
-        """Which it holds until it ends. ServerError if another bakeoff has it."""
+        """Which it holds until it ends. LockHeld if another bakeoff has it."""
 
     @abstractmethod
     def _marks(self) -> dict[str, int | None]: ...
@@ -84,7 +88,7 @@ class SqlLedger(Ledger):
         while True:
             try:
                 return self._take_lock(connection)
-            except ServerError:
+            except LockHeld:
                 if time.monotonic() >= deadline:
                     raise
             time.sleep(0.1)
