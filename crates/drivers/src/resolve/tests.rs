@@ -161,3 +161,19 @@ fn a_need_that_a_driver_lacks_is_refused() {
         )
     );
 }
+
+#[test]
+fn what_a_plan_leaves_out_is_as_described_and_within_its_bounds() {
+    for driver in crate::DRIVERS {
+        let left_out = (driver.options.decide)(&Said::new()).unwrap();
+        for option in (driver.options.describe)() {
+            assert_eq!(
+                left_out[&option.name], option.default,
+                "{}.{}",
+                driver.kind, option.name
+            );
+        }
+        let said = (driver.options.decide)(&left_out).map_err(|trouble| (driver.kind, trouble.what));
+        assert_eq!(said, Ok(left_out));
+    }
+}

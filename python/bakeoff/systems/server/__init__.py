@@ -4,7 +4,7 @@
 
     class RedisOptions(ServerOptions):  what a plan may say beside what it says of every server, and beside the options
                                         of the engine's driver, which the engine checks
-    class RedisControl(Control):        statements of ours: `_connect` logs in, `_explained` makes an error a sentence
+    class RedisControl(Control):        statements of ours: `_log_in` logs in, `_explained` makes an error a sentence
     class RedisNode(ServerNode):        what a server is asked: `read_facts` after each start, `read_status` (counters
                                         and gauges) every second, `read_debt` at both ends of a run's window
     class RedisProcess(DatabaseServer): a private server: `make_data` in an empty folder, then for each start
