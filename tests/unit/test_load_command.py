@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.cli.commands import load_and_drop
+from bakeoff.model.records.bundle import LoadRecord
 from bakeoff.provision.instance import OWNER_FILE
 from bakeoff.schedule import instance
 
@@ -36,3 +37,12 @@ def test_its_folder_is_one_that_the_next_bakeoff_clears_if_this_one_is_killed(
     ]
     assert seen
     assert not seen[0].exists()
+
+
+def test_a_size_that_is_not_known_is_not_shown_as_none(capsys: pytest.CaptureFixture[str]) -> None:
+    unknown = LoadRecord.model_construct(
+        system="s", rows=5, elapsed_s=1.0, rows_per_s=5.0, size_on_disk_bytes=None, file_size_bytes=None, checks=[]
+    )
+    load_and_drop._tell_loads([unknown], as_json=False)
+    assert "0 B" not in (shown := capsys.readouterr().out), shown
+    assert "–" in shown

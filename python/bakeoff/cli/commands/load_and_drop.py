@@ -95,7 +95,7 @@ def _tell_loads(records: list[LoadRecord], *, as_json: bool) -> None:
             f"{r.rows:,}",
             seconds_words(r.elapsed_s),
             f"{r.rows_per_s:,.0f}",
-            size_words(r.size_on_disk_bytes or 0, r.file_size_bytes),
+            "–" if r.size_on_disk_bytes is None else size_words(r.size_on_disk_bytes, r.file_size_bytes),
             _checks(r),
         ]
         for r in records
