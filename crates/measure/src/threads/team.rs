@@ -68,7 +68,7 @@ pub fn start<T: Send + 'static>(
                 recorder: recorder.clone(),
                 messages: messages.clone(),
             };
-            // A panic must not leave the others waiting for this worker.
+            // A panic (where it unwinds: in tests) must not leave the others waiting for this worker.
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 pin_to(berth.placement.core)?;
                 if berth.placement.patient {
