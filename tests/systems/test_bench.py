@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from bakeoff.fleet.engine_program import engine_path
 from bakeoff.systems.mysql.mariadb import MariaDb
+from bench_rows import result_of
 
-import benches.suite.client as suite_client
 from benches.suite.bench import Bench, Options
 from benches.suite.client import Client, Job, Tables
 from benches.suite.ours import WAYS, Engine
@@ -88,12 +88,11 @@ def engine_events(output: str) -> int:
 def test_a_row_is_measured_from_outside_for_both_and_the_server_is_where_it_was(
     server: Server, sysbench: Sysbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite_client, "MARGIN_S", 3.0)  # a late look is to find the client still there
     ours = engine(server, tmp_path, "epoll")
     clients: list[Client] = [sysbench, ours]
     bench = Bench(server, clients, [(ours.name, sysbench.name)], QUICK, print)
     before = affinities(server)
-    result = bench.result(Row("ycsb_c", "socket", 1))
+    result = result_of(bench, Row("ycsb_c", "socket", 1), monkeypatch)
     assert affinities(server) == before
     assert result.placement == f"client and server on core {CORES[0]}"
     for (sample,) in result.samples.values():

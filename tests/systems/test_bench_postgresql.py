@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from bakeoff.fleet.engine_program import engine_path
 from bakeoff.systems.postgresql.system import PostgreSql
+from bench_rows import result_of
 
-import benches.suite.client as suite_client
 from benches.suite.bench import Bench, Options
 from benches.suite.client import Client, Job, Tables
 from benches.suite.ours import WAYS, Engine
@@ -87,9 +87,8 @@ def test_an_event_is_a_transaction_to_the_server(server: Server, clients: list[C
 def test_a_row_is_measured_against_its_own_peer_and_all_of_the_server_is_placed(
     server: Server, clients: list[Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite_client, "MARGIN_S", 1.5)  # a late look is to find the client still there
     bench = Bench(server, clients, [("epoll", "sysbench"), ("epoll", "pgbench")], QUICK, print)
-    result = bench.result(Row("point_select", "tcp", 1, "postgresql"))
+    result = result_of(bench, Row("point_select", "tcp", 1, "postgresql"), monkeypatch)
     assert set(result.samples) == {"pgbench", "epoll"}
     assert [one.peer for one in result.comparisons] == ["pgbench"]
     for (sample,) in result.samples.values():
