@@ -143,7 +143,7 @@ class OpenBundle:
     def answer(self, objective: str = "") -> Answer:
         """What the report says, with every comparison; judged by the plan's objective, and then an analysis that the
         bundle records; or by another metric, which is not recorded: whoever looks for one by which a difference is
-        shown will find it. See docs/method/comparison.md."""
+        shown will find it. See docs/method/interim-analyses.md."""
         if objective in ("", self.plan.objective):
             return analysed(self._bundle)
         plan = self.plan.model_copy(update={"objective": self._metric(objective).name})

@@ -3,7 +3,7 @@ none.
 
 The unit of evidence is the repetition where two systems ran in common blocks (`paired`), and the occasion where they
 did not (`unpaired`): runs of one bundle share what was peculiar to its day. With one bundle a side what lies between
-occasions cannot be known, and is left out of the interval. See docs/method/comparison.md.
+occasions cannot be known, and is left out of the interval. See docs/method/bundles.md.
 """
 
 import math

@@ -3,7 +3,7 @@
 Every level is held against every other by the paired t interval that all comparisons use, and all these pairs are one
 family for Holm's procedure. A level is among the best unless another is shown to be better; so the true best is left
 out, or a level that is as good as the best is called worse, with a probability of at most 5 % together, whatever the
-curve, ties included. See docs/method/comparison.md.
+curve, ties included. See docs/method/sweeps.md.
 
 Source: the set of those that no other beats, by tests of all pairs, is subset selection: J. C. Hsu, "Multiple
 Comparisons: Theory and Methods" (1996), chapters 4 and 5. His own critical values assume equal variances, which levels

@@ -67,7 +67,7 @@ where the plan names a level, or where operations failed or were aborted, else u
 products with the same words here get no sentence. Made from the program's own table by `make docs`.
 
 The level is that of the sessions, and settings are what the server says that they are. What follows from a level is
-measured: the [comparison](comparison.md#what-failed-for-good) says what failed for good on either side.
+measured: the [comparison](not-compared.md#what-failed-for-good) says what failed for good on either side.
 
 | product | level | where | a transaction there | source |
 |---|---|---|---|---|
