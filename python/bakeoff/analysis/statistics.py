@@ -6,7 +6,8 @@ Who reads an answer, adds repetitions because it was undecided, and reads again,
 chance that is allowed in all is shared out: each interim analysis is judged, over all repetitions made until then, at
 four fifths of what the analyses before it left. What they spend adds up to `alpha` at most, however many there will
 be and whatever was seen before, and whatever questions are added: a verdict that was given stands, so each analysis
-asks only what is still open, and answers it at its own share. See docs/method/interim-analyses.md, and benches/looking.py.
+asks only what is still open, and answers it at its own share. See docs/method/interim-analyses.md and
+benches/looking.py.
 """
 
 from __future__ import annotations
