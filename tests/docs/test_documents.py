@@ -42,15 +42,35 @@ def links() -> list[tuple[Path, str]]:
     found = [
         (path, target)
         for path in DOCUMENTS
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text())
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL))
         if not re.match(r"[a-z]+:", target)
     ]
     return list(dict.fromkeys(found))
 
 
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    heads = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 @pytest.mark.parametrize(("path", "target"), links(), ids=lambda value: Path(value).name)
-def test_every_link_to_a_file_leads_there(path: Path, target: str) -> None:
-    assert (path.parent / target).exists()
+def test_every_link_leads_to_a_file_and_a_heading_of_it(path: Path, target: str) -> None:
+    name, _, anchor = target.partition("#")
+    page = path.parent / name if name else path
+    assert page.exists()
+    assert not anchor or page.suffix != ".md" or anchor in anchors(page), f"no heading makes #{anchor}"
+
+
+METHODS = sorted((ROOT / "docs/method").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.name)
+def test_a_page_of_methods_is_short_and_listed(page: Path) -> None:
+    words = page.read_text().split()
+    assert len(words) <= 2000
+    assert page.name == "README.md" or f"]({page.name})" in (page.parent / "README.md").read_text()
 
 
 def test_every_command_has_json_and_an_example() -> None:
