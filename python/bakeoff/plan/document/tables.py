@@ -1,4 +1,4 @@
-"""What a plan may say: one model per table of the TOML file. docs/reference/plan.md explains every key, and a test
+"""What a plan may say: one model per table of the TOML file. docs/reference/plan/ explains every key, and a test
 checks each against the other.
 
 Types are strict ("5" is no number) and unknown keys are refused, with one exception: options of a system and of a
