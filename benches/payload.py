@@ -1,4 +1,4 @@
-"""How far what LinkBench stores compresses, by codec: docs/reference/workloads/linkbench.md, "Payload".
+"""How far what LinkBench stores compresses, by codec: docs/reference/workloads/linkbench-graph.md, "Payload".
 
     bakeoff load PLAN       # of LinkBench on SQLite: [systems.sqlite] file = "lb.db"
     python -m benches.payload lb.db

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from builders.workloads import ROOT, decided, refused
 
-PAGE = (ROOT / "docs/reference/workloads/sql.md").read_text()
-BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+PAGES = "".join(page.read_text() for page in sorted((ROOT / "docs/reference/workloads").glob("sql*.md")))
+BLOCKS = re.findall(r"```toml\n(.*?)```", PAGES, re.DOTALL)
 SHOP = {"schema": "shop/schema.sql", "scripts": ["shop/order.sql"], "variables": {"customers": 10, "products": 10}}
 
 

@@ -335,8 +335,10 @@ def test_what_shapes_the_data_changes_its_identity() -> None:
 # ---- The reference page ----
 
 
-def test_the_reference_page_names_every_option_preset_and_property() -> None:
-    page = (ROOT / "docs/reference/workloads/ycsb.md").read_text()
+def test_the_reference_pages_name_every_option_preset_and_property() -> None:
+    page = "".join(
+        (ROOT / f"docs/reference/workloads/{name}.md").read_text() for name in ("ycsb", "ycsb-property-files")
+    )
     named = set(re.findall(r"`([^`\n]+)`", re.sub(r"```.+?```", "", page, flags=re.DOTALL)))
     properties = {*MAPPED, *DISTRIBUTION_DEFAULTS, *LENGTH_DEFAULTS, *HINTS}
     assert {*OPTIONS, *PRESETS, *properties} <= named

@@ -23,18 +23,18 @@ from .event_schema import EVENTS, EVENTS_FORMAT
 _METRICS_HEAD = """\
 # Metrics
 
-What is said of a run in one number. Made from the program's own list by `make docs`.
+Figures that summarise a run in one number. Generated from the program's own list by `make docs`.
 
-Each can be the `objective` of a plan or of `bakeoff compare`, a threshold (`--fail-if "latency_p99 > 10%"`), a column
-of `bakeoff export`, a column and a chart of `bakeoff report --metric`.
+Use any of them as the `objective` of a plan or of `bakeoff compare`, in a threshold (`--fail-if "latency_p99 > 10%"`), as a column
+of `bakeoff export`, or as a column and a chart of `bakeoff report --metric`.
 
-A name may end in an operation's where the last column says so: `latency_p99.read` is the p99 of reads. Any percentile
-can be asked for: `latency_p97`, and `latency_p9999` for 99.99 %. What server and machine were watched by is a metric,
-too, its mean over the window: `db.Threads_running`, `os.write_bytes_per_s` (the columns of a run's server.parquet).
+If the last column says so, append an operation: `latency_p99.read` is the p99 of reads. Any percentile
+works: `latency_p97`, and `latency_p9999` for 99.99 %. Server and machine metrics (the columns of a run's server.parquet) are
+metrics too, by their mean over the window: `db.Threads_running`, `os.write_bytes_per_s`.
 
-A workload may count some of its operations in a rate of its own (`new_orders_per_minute` of TPC-C); its
-page names them. They stand in every report of it, and serve wherever a metric does. Runs of
-other workloads have no value there, not a zero.
+A workload may count some operations in a rate of its own (`new_orders_per_minute` of TPC-C), which its
+page names. Such a rate is in every report of the workload and works like any metric. Runs of
+other workloads have no value for it, not zero.
 
 | metric | unit | better | meaning | of one operation |
 |---|---|---|---|---|
@@ -44,12 +44,12 @@ other workloads have no value there, not a zero.
 _EVENTS_HEAD = f"""\
 # Events
 
-`bakeoff run my.toml --events` tells what happens as JSON lines on standard output, for other programs; what people see
-goes to standard error. Made from the program's own models by `make docs`.
+`bakeoff run my.toml --events` reports progress as JSON lines on standard output, for other programs; text for people
+goes to standard error. Generated from the program's own models by `make docs`.
 
-The first line is `begin`, the last one `done`; a plan that is refused before anything begins has no lines, and its
-sentence is on standard error. `format` in `begin` is {EVENTS_FORMAT}: nothing here is taken away or gets another
-meaning without a greater one. New events and new fields may come without it: pass over what you do not know. All text
+The first line is `begin`, the last one `done`. A plan that is refused before anything begins has no lines; its
+message is on standard error. `format` in `begin` is {EVENTS_FORMAT}: nothing here is removed or changes its
+meaning without a higher number. New events and fields may appear without one: ignore what you do not know. All text
 is ASCII with JSON's escapes.
 
 ```text
