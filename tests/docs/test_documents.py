@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,51 @@ def test_a_page_of_methods_is_short_and_listed(page: Path) -> None:
     words = page.read_text().split()
     assert len(words) <= 2000
     assert page.name == "README.md" or f"]({page.name})" in (page.parent / "README.md").read_text()
+
+
+def anchors(path: Path) -> set[str]:
+    """As GitHub makes them of the headings."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    headings = [re.sub(r"\]\([^)]*\)", "", heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_every_link_to_a_heading_leads_to_one(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    targets = [
+        (path.parent / file if file else path, anchor)
+        for file, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text)
+        if not re.match(r"[a-z]+:", file)
+    ]
+    assert [f"{file.name}#{anchor}" for file, anchor in targets if anchor not in anchors(file)] == []
+
+
+def plans_of_pages() -> list[tuple[str, str]]:
+    return [
+        (path.stem, block)
+        for path in sorted((ROOT / "docs/howto").glob("*.md"))
+        for block in re.findall(r"```toml\n(.*?)```", path.read_text(), re.DOTALL)
+        if "title =" in block
+    ]
+
+
+@pytest.mark.parametrize(("page", "block"), plans_of_pages(), ids=lambda value: str(value)[:60])
+def test_every_plan_of_a_how_to_is_a_file_that_comes_with_bakeoff(page: str, block: str) -> None:
+    """Those are dry-run by tests/unit/test_plan_reference.py. Comments may differ."""
+    plans = [tomllib.loads(path.read_text()) for path in (ROOT / "plans/examples").rglob("*.toml")]
+    assert tomllib.loads(block) in plans
+
+
+def test_the_workflow_of_the_regression_check_has_all_that_its_steps_use() -> None:
+    page = (ROOT / "docs/howto/regression-check.md").read_text()
+    (workflow,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    source, toolchain, install = "path: bakeoff-source", "uses: dtolnay/rust-toolchain", "pip install ./bakeoff-source"
+    assert workflow.index(source) < workflow.index(toolchain) < workflow.index(install)
+    lines = re.findall(r"venv/bin/bakeoff (.*)", workflow)
+    assert [line.split()[0] for line in lines] == ["systems", "run"]
+    for line in lines:
+        parser().parse_args(shlex.split(line))
 
 
 def test_every_command_has_json_and_an_example() -> None:

@@ -156,8 +156,3 @@ PLANS = Path(__file__).parents[2] / "plans"
 @pytest.mark.parametrize("path", [p for p in sorted(PLANS.rglob("*.toml")) if "[[faults]]" in p.read_text()])
 def test_plans_with_faults_that_come_with_bakeoff_offer_a_rate(path: Path) -> None:
     assert all(cell.record.rate_ops_per_s for cell in read_plan(path, must_run=False).cells)
-
-
-def test_the_plan_of_the_page_is_the_one_that_comes_with_bakeoff() -> None:
-    page = (PLANS.parent / "docs/howto/faults.md").read_text()
-    assert (PLANS / "examples/galera.toml").read_text() in page

@@ -14,7 +14,7 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"
-PLANS = sorted([*(ROOT / "plans").glob("*.toml"), *(ROOT / "plans").glob("*/*.toml")])
+PLANS = sorted((ROOT / "plans").rglob("*.toml"))
 
 #: Page and heading of each table of keys.
 HEADINGS = {

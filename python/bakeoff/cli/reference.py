@@ -25,12 +25,12 @@ _METRICS_HEAD = """\
 
 Figures that summarise a run in one number. Generated from the program's own list by `make docs`.
 
-Use any of them as the `objective` of a plan or of `bakeoff compare`, in a threshold (`--fail-if "latency_p99 > 10%"`), as a column
-of `bakeoff export`, or as a column and a chart of `bakeoff report --metric`.
+Use any of them as the `objective` of a plan or of `bakeoff compare`, in a threshold (`--fail-if "latency_p99 > 10%"`),
+as a column of `bakeoff export`, or as a column and a chart of `bakeoff report --metric`.
 
 If the last column says so, append an operation: `latency_p99.read` is the p99 of reads. Any percentile
-works: `latency_p97`, and `latency_p9999` for 99.99 %. Server and machine metrics (the columns of a run's server.parquet) are
-metrics too, by their mean over the window: `db.Threads_running`, `os.write_bytes_per_s`.
+works: `latency_p97`, and `latency_p9999` for 99.99 %. Server and machine metrics (the columns of a run's
+server.parquet) are metrics too, by their mean over the window: `db.Threads_running`, `os.write_bytes_per_s`.
 
 A workload may count some operations in a rate of its own (`new_orders_per_minute` of TPC-C), which its
 page names. Such a rate is in every report of the workload and works like any metric. Runs of
@@ -99,7 +99,7 @@ def pages(docs: Path) -> dict[Path, str]:
     """Each made page, or page with made tables, and its text as it must be."""
     reference = docs / "reference"
     found = {
-        reference / "cli.md": commands_page(),
+        **commands_pages(reference),
         reference / "metrics.md": metrics_page(),
         reference / "events.md": events_page(),
         docs / "method/isolation.md": isolation_page(),
@@ -118,13 +118,18 @@ def pages(docs: Path) -> dict[Path, str]:
     return found
 
 
-def commands_page() -> str:
-    """Help is formatted for 100 columns whatever the terminal."""
+def commands_pages(reference: Path) -> dict[Path, str]:
+    """One page for each command and one that lists them. Help is formatted for 100 columns whatever the terminal."""
     os.environ["COLUMNS"] = "100"
-    parts = ["# Commands\n\nMade from the program's own help by `make docs`.\n"]
+    found: dict[Path, list[str]] = {}
     for name, one in walk("bakeoff", parser()):
-        parts.append(f"## `{name}`\n\n```text\n{one.format_help().rstrip()}\n```\n")
-    return "\n".join(parts)
+        words = name.split()
+        path = reference / "cli" / f"{words[1]}.md" if len(words) > 1 else reference / "cli.md"
+        heading = "#" if path not in found else "##"
+        found.setdefault(path, []).append(f"{heading} `{name}`\n\n```text\n{one.format_help().rstrip()}\n```\n")
+    links = ", ".join(f"[{path.stem}](cli/{path.name})" for path in found if path.parent.name == "cli")
+    found[reference / "cli.md"].append(f"A page for each: {links}. Generated from the help by `make docs`.\n")
+    return {path: "\n".join(parts) for path, parts in found.items()}
 
 
 def walk(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -218,4 +223,5 @@ def _default(value: Any) -> str:
 
 if __name__ == "__main__":
     for path, text in pages(Path(sys.argv[1])).items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
