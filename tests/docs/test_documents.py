@@ -108,6 +108,12 @@ def test_every_plan_of_a_how_to_is_a_file_that_comes_with_bakeoff(page: str, blo
     assert tomllib.loads(block) in plans
 
 
+def test_the_list_of_examples_has_every_example() -> None:
+    folder = ROOT / "plans/examples"
+    listed = re.findall(r"\]\(([^)]+\.toml)\)", (folder / "README.md").read_text())
+    assert sorted(listed) == sorted(str(path.relative_to(folder)) for path in folder.rglob("*.toml"))
+
+
 def test_the_workflow_of_the_regression_check_has_all_that_its_steps_use() -> None:
     page = (ROOT / "docs/howto/regression-check.md").read_text()
     (workflow,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
