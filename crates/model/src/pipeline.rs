@@ -1,4 +1,7 @@
 //! Statements that are sent together, and answered in their order.
+//!
+//! A list and one call, not calls to send and calls to receive: with those a workload could mix its answers up or leave
+//! some unread.
 use crate::row::RowBuf;
 use crate::statement::{Done, Statement};
 use crate::value::Value;

@@ -1,5 +1,6 @@
 //! Rows in files, so that they outlive the process: each phase of a run is a process of its own. Read once before the
-//! first session, written once after the last answer; nothing here happens per operation.
+//! first session, written once after the last answer; nothing here happens per operation. (A journal would cost each
+//! operation a system call, and the disk gigabytes for a minute of updates.)
 //!
 //! A process adds one file to the folder with what it changed, so that clients side by side keep each other's rows (of a
 //! row that several changed, one's). Files are read in the order of their numbers. One is a sequence of entries, lengths

@@ -1,5 +1,8 @@
 //! The script language of pgbench. It knows no session: [`crate::sql`] carries scripts out.
 //!
+//! pgbench interprets its files; here they are compiled to steps before a run, because the loop neither parses, allocates
+//! nor looks names up. So the names of `\gset` are read off the statement, and a column without a name is refused.
+//!
 //! An expression goes from `token` (words and signs) over `syntax` (a tree) to `expression` (nodes that are evaluated);
 //! `function` lists what can be called, `compute` carries it out; `number` has the kinds of values.
 //!

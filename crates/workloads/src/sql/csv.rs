@@ -1,7 +1,8 @@
 //! Rows of a CSV file, as RFC 4180 and PostgreSQL's COPY have them: values between delimiters, in double quotes where they
 //! hold a delimiter, a quote (doubled) or the end of a line. Nothing at all, without quotes, is NULL.
 //!
-//! A line is read whole and cut afterwards, so memory is that of the longest row.
+//! A line is read whole and cut afterwards, so memory is that of the longest row. The crate csv does not distinguish `""`
+//! (an empty text) from nothing (NULL).
 use std::io::{self, BufRead};
 
 /// Of one row: a quote that is not closed would take the whole file.

@@ -1,6 +1,9 @@
 //! What statements of a plan may do: a list of forms whose only targets are tables of the plan. A statement that is not on it,
 //! and one that the parser cannot read, is refused before anything starts.
 //!
+//! A list of what is forbidden has holes: each dialect has more ways to reach other tables than anybody lists. Texts that
+//! servers may cut differently are refused, so that what was parsed is what is carried out.
+//!
 //! `words` is what can be said without a tree; `form` goes through the parser's tree of a statement with everything in it;
 //! `made` is what earlier statements of the schema have made beside tables.
 mod form;
