@@ -74,7 +74,8 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert not {path for path in DOCUMENTS if "docs" in path.relative_to(ROOT).parts} - reached
 
 
-SHORT = sorted(page for part in ("method", "reference", "howto") for page in (ROOT / "docs" / part).rglob("*.md"))
+#: The others are as long as what the tool prints.
+SHORT = [page for page in DOCUMENTS if page.name not in {"tutorial.md", "questions.md"}]
 
 
 @pytest.mark.parametrize("page", SHORT, ids=lambda page: page.name)
