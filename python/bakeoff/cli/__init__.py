@@ -16,13 +16,25 @@ from typing import NoReturn
 
 from .. import __version__, interrupts
 from ..errors import BakeoffError, ExitCode, PlanError
-from .commands import bundles, compare, doctor, export, init_and_quick, load_and_drop, report, run, systems, workloads
+from .commands import (
+    bundles,
+    compare,
+    completion,
+    doctor,
+    export,
+    init_and_quick,
+    load_and_drop,
+    report,
+    run,
+    systems,
+    workloads,
+)
 from .output import flush, forget, open_streams, say, show
 
 #: In the order of the help.
 ADDING = (
     *(run.add, init_and_quick.add_quick, init_and_quick.add_init, load_and_drop.add_load, load_and_drop.add_drop),
-    *(report.add, compare.add, export.add, bundles.add, systems.add, workloads.add, doctor.add),
+    *(report.add, compare.add, export.add, bundles.add, systems.add, workloads.add, doctor.add, completion.add),
 )
 
 EPILOG = """\
@@ -46,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"bakeoff {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    top.set_defaults(definition=top)
     for add in ADDING:
         add(commands)
     return top
