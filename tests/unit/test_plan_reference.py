@@ -3,53 +3,34 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
+from bakeoff.cli.reference import plan_meanings
 from bakeoff.model.levels import LOAD
 from bakeoff.plan.document.tables import TABLES, keys_of
 from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import read_plan
+from bakeoff.plan.schema import Meanings
 from bakeoff.systems.mysql.mariadb import MariaDb
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "docs/reference"
 PLANS = sorted((ROOT / "plans").rglob("*.toml"))
 
-#: Page and heading of each table of keys.
-HEADINGS = {
-    (): ("plan", "## Top of the file"),
-    ("systems", "*"): ("plan/systems", "# `[systems.NAME]`"),
-    ("workload",): ("plan/workload", "# `[workload]`"),
-    ("workloads", "*"): ("plan/workload", "# `[workload]`"),
-    ("measure",): ("plan/measure", "# `[measure]`"),
-    ("measure", "pacing"): ("plan/measure", "## Pacing"),
-    ("measure", "retry"): ("plan/measure", "## Retry"),
-    ("measure", "placement"): ("plan/measure", "## Placement"),
-    ("compare",): ("plan/compare", "# `[compare]`"),
-    ("search",): ("plan/search", "# `[search]`"),
-    ("faults",): ("plan/faults", "# `[[faults]]`"),
-    ("fleet",): ("plan/fleet", "# `[fleet]`"),
-    ("fleet", "tls"): ("plan/fleet", "## TLS"),
-    ("fleet", "kubernetes"): ("plan/fleet", "## Kubernetes"),
-    ("fleet", "slurm"): ("plan/fleet", "## Slurm"),
-}
 
-
-def documented(page: str, heading: str) -> set[str]:
-    """Keys in the first column of the first table below the heading."""
-    table = (REFERENCE / f"{page}.md").read_text().split(f"{heading}\n", 1)[1].split("|---|", 1)[1].split("\n\n", 1)[0]
-    first_columns = re.findall(r"^\| ([^|]*) \|", table, flags=re.MULTILINE)
-    return {key for column in first_columns for key in re.findall(r"`([^`]+)`", column)}
+@cache
+def documented() -> Meanings:
+    return plan_meanings(ROOT / "docs/reference")
 
 
 @pytest.mark.parametrize("place", TABLES)
 def test_the_pages_have_every_key_of_the_models_and_no_other(place: tuple[str, ...]) -> None:
-    assert documented(*HEADINGS[place]) == set(keys_of(TABLES[place]))
+    assert set(documented()[place]) == set(keys_of(TABLES[place]))
 
 
 def test_the_page_has_every_load_factor() -> None:
-    assert documented("plan/factors", "## `[factors]`: what varies") >= set(LOAD)
+    assert set(documented()[("factors",)]) >= set(LOAD)
 
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)

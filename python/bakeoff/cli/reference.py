@@ -14,6 +14,8 @@ from typing import Any
 from ..analysis.registry import METRICS
 from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
+from ..plan.new_plan import SCHEMA
+from ..plan.schema import Meanings, schema_text
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
 from ..workloads import workloads
@@ -95,10 +97,33 @@ Transactions of one statement meet few of these differences.
 _MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
+#: Where the keys of each table of a plan are explained: page and heading.
+PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
+    (): ("plan", "## Top of the file"),
+    ("systems", "*"): ("plan/systems", "# `[systems.NAME]`"),
+    ("workload",): ("plan/workload", "# `[workload]`"),
+    ("workloads", "*"): ("plan/workload", "# `[workload]`"),
+    ("factors",): ("plan/factors", "## `[factors]`: what varies"),
+    ("measure",): ("plan/measure", "# `[measure]`"),
+    ("measure", "pacing"): ("plan/measure", "## Pacing"),
+    ("measure", "retry"): ("plan/measure", "## Retry"),
+    ("measure", "placement"): ("plan/measure", "## Placement"),
+    ("compare",): ("plan/compare", "# `[compare]`"),
+    ("search",): ("plan/search", "# `[search]`"),
+    ("faults",): ("plan/faults", "# `[[faults]]`"),
+    ("fleet",): ("plan/fleet", "# `[fleet]`"),
+    ("fleet", "tls"): ("plan/fleet", "## TLS"),
+    ("fleet", "kubernetes"): ("plan/fleet", "## Kubernetes"),
+    ("fleet", "slurm"): ("plan/fleet", "## Slurm"),
+}
+
+
 def pages(docs: Path) -> dict[Path, str]:
-    """Each made page, or page with made tables, and its text as it must be."""
+    """Each made page, or page with made tables, and its text as it must be; and the schema of plans, which takes its
+    words from the pages."""
     reference = docs / "reference"
     found = {
+        SCHEMA: schema_text(plan_meanings(reference)),
         **commands_pages(reference),
         reference / "metrics.md": metrics_page(),
         reference / "events.md": events_page(),
@@ -138,6 +163,42 @@ def walk(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argpars
         if isinstance(action, argparse._SubParsersAction):
             for verb, inner in action.choices.items():
                 yield from walk(f"{name} {verb}", inner)
+
+
+def plan_meanings(reference: Path) -> Meanings:
+    """What the pages say of the keys of a plan, as plain text."""
+    found = {
+        place: keys_of_table((reference / f"{page}.md").read_text().split(f"{heading}\n", 1)[1])
+        for place, (page, heading) in PLAN_TABLES.items()
+    }
+    servers = keys_of_table((reference / "systems/servers.md").read_text())
+    for kind, system in SYSTEMS.items():
+        own = [keys_of_table(page.read_text()) for page in sorted((reference / "systems").glob(f"{kind}*.md"))]
+        of_servers = {} if system.capabilities().embedded else servers
+        found["systems", kind] = {key: words for table in (of_servers, *own) for key, words in table.items()}
+    return found
+
+
+def keys_of_table(text: str) -> dict[str, str]:
+    """Of the first table of keys: a row may be about several."""
+    table = re.search(r"^\| (?:key|factor)\b.*\n\|[-|]+\|\n((?:\|.*\n)*)", text, re.MULTILINE)
+    rows = [row.strip("| ").split(" | ") for row in (table[1] if table else "").splitlines()]
+    return {key: _plain_words(*cells) for keys, *cells in rows for key in re.findall(r"`([^`]+)`", keys)}
+
+
+def _plain_words(meaning: str, default: str = "") -> str:
+    """Without links, which lead nowhere outside the page."""
+    meaning, default = (
+        re.sub(r"\[(`[^`]*`|[^]]+)\]\([^)]*\)", r"\1", _POINTERS.sub("", cell)).strip(" |")
+        for cell in (meaning, default)
+    )
+    if default == "required":
+        return f"{meaning} (required)"
+    return f"{meaning} (default: {default})" if default else meaning
+
+
+#: Where a cell only points further down its page.
+_POINTERS = re.compile(r"[,:]? ?(see )?\[(see )?(below|there)\]\([^)]*\)| \(\[how\]\([^)]*\)\)|^see (below|there)$")
 
 
 def metrics_page() -> str:

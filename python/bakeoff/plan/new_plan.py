@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..errors import PlanError
 from ..suggestions import meant
@@ -23,6 +24,8 @@ SIZES: Mapping[str, tuple[str, str]] = {
     "hatshop": ("orders", "500"),
     "sql": ("scale", "1"),
 }
+#: Of plans, for editors: as `schema.py` makes it.
+SCHEMA = Path(__file__).with_name("plan.schema.json")
 #: Less is a demonstration.
 WINDOW_FOR_AN_ANSWER_S = 30.0
 REPETITIONS_FOR_AN_ANSWER = 5
@@ -122,7 +125,8 @@ def _literal(size: str) -> str:
     return size if re.fullmatch(r"[0-9][0-9_]*", size) else json.dumps(size)
 
 
-_HEAD = """# What it amounts to:      bakeoff run {file} --dry-run
+_HEAD = """#:schema {schema}
+# What it amounts to:      bakeoff run {file} --dry-run
 # Run it:                  bakeoff run {file}
 # All keys there are:      docs/reference/plan.md; this plan is one of many, and any line of it can go
 
@@ -165,7 +169,7 @@ objective = "rate"              # what is judged: right operations per second; "
 def starter(file: str) -> str:
     """The text of a plan in this file, for the systems that this machine can run."""
     here = [kind for kind, system in SYSTEMS.items() if system.in_first_plan and system.available({}) is None]
-    return _HEAD.format(file=file) + "".join(map(_system_lines, here)) + _TAIL
+    return _HEAD.format(file=file, schema=SCHEMA.name) + "".join(map(_system_lines, here)) + _TAIL
 
 
 def _system_lines(kind: str) -> str:

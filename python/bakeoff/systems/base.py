@@ -30,7 +30,7 @@ from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import PrivateServer
 from bakeoff.systems.ledger import Ledger
-from bakeoff.systems.options import address_of
+from bakeoff.systems.options import Options, address_of
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,11 @@ class System(ABC):
         """What shapes the bytes that a load stores: systems that differ in nothing of it share one copy of the data.
         All is taken to, except what a kind knows to matter only while it runs."""
         return {**options, "durability": durability}
+
+    @classmethod
+    def options_model(cls) -> type[Options]:
+        """What [systems.NAME] may say besides what the plan handles and the options of the driver."""
+        return Options
 
     @classmethod
     @abstractmethod

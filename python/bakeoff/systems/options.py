@@ -47,7 +47,7 @@ def _setting_text(value: object) -> object:
 
 
 #: A server setting's value: text, number or boolean in the plan, always text afterwards.
-Setting = Annotated[str, BeforeValidator(_setting_text)]
+Setting = Annotated[str, BeforeValidator(_setting_text, json_schema_input_type=str | float | bool)]
 Settings = dict[str, Setting]
 
 

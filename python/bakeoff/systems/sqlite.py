@@ -195,6 +195,10 @@ class Sqlite(System):
         return Capabilities(private=True, existing=False, embedded=True, restore=True, durability=tuple(DURABILITY))
 
     @classmethod
+    def options_model(cls) -> type[Options]:
+        return SqliteOptions
+
+    @classmethod
     def configure(cls, asked: Configuration) -> System:
         where, isolation = asked.where, asked.isolation
         read = read_options(SqliteOptions, asked.options, where, driver=cls.driver, isolation=isolation)

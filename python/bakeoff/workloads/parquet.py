@@ -1,9 +1,5 @@
 """Rows of a Parquet file, written down as CSV, which the engine reads: NULL is nothing at all, and every text stands in
-quotes.
-
-The engine's own reader would add two dozen crates, one of them C, for the few who load such files; pyarrow is here
-anyway.
-"""
+quotes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def add_init(commands: Commands) -> None:
         run_init,
         help="write a first plan for the systems that are here",
         description="Writes a plan that runs as it is, with every line explained, for the systems that this machine can"
-        " run. Nothing is overwritten.",
+        " run, and next to it plan.schema.json, by which editors complete and check plans. No plan is overwritten.",
         epilog="example:\n  bakeoff init my.toml\n  bakeoff run my.toml --dry-run",
     )
     p.add_argument("file", type=Path, nargs="?", default=Path("bakeoff.toml"), help="default: bakeoff.toml")
@@ -30,10 +30,27 @@ def run_init(options: argparse.Namespace) -> int:
     from ...plan.new_plan import starter
 
     save(starter(str(options.file)), options.file)
+    schema = _save_schema(options.file.parent)
     if options.json:
-        print_json({"plan": str(options.file)})
+        print_json({"plan": str(options.file), "schema": str(schema)})
     say(f"{options.file} is written; `bakeoff run {options.file} --dry-run` shows what it amounts to")
     return ExitCode.DONE
+
+
+def _save_schema(folder: Path) -> Path:
+    """The schema that a first plan names; it replaces an older one, and nothing else."""
+    from ...plan.new_plan import SCHEMA
+
+    path = folder / SCHEMA.name
+    try:
+        if path.exists() and b'"title": "bakeoff plan"' not in path.read_bytes():
+            hint = "the plan is written; for editors, move this file and run `bakeoff init` for another plan"
+            raise PlanError("a file of the schema's name exists, and is another", where=str(path), hint=hint)
+        path.write_bytes(SCHEMA.read_bytes())
+    except OSError as error:
+        hint = "the plan is written; only editors need the schema"
+        raise PlanError(f"cannot write the schema of plans: {error.strerror}", where=str(path), hint=hint) from None
+    return path
 
 
 def add_quick(commands: Commands) -> None:

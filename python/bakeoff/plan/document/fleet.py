@@ -94,16 +94,16 @@ class SlurmTable(Table):
 class FleetTable(Table):
     """[fleet]."""
 
-    address: Annotated[str | None, BeforeValidator(_scheduler)] = None
+    address: Annotated[str | None, BeforeValidator(_scheduler, json_schema_input_type=str)] = None
     tls: TlsTable | None = None
-    ssh: Annotated[Texts | None, Field(min_length=1), BeforeValidator(_hosts)] = None
+    ssh: Annotated[Texts | None, Field(min_length=1), BeforeValidator(_hosts, json_schema_input_type=Texts)] = None
     remote_python: str | None = None
     kubernetes: KubernetesTable | None = None
     slurm: SlurmTable | None = None
     local: Annotated[int | None, Field(ge=1, le=1000)] = None
     min_clients: Count | None = None
     wait: Seconds = 600.0
-    listen: Annotated[str | None, BeforeValidator(_listen)] = None
+    listen: Annotated[str | None, BeforeValidator(_listen, json_schema_input_type=str)] = None
 
     @model_validator(mode="after")
     def _one_way(self) -> FleetTable:

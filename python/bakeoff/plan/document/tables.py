@@ -195,7 +195,9 @@ class MeasureTable(Table):
     rate: Rate | None = None
     durability: str | None = None
     isolation: str | None = None
-    pacing: Annotated[OpenLoop | None, BeforeValidator(_pacing)] = None
+    pacing: Annotated[
+        OpenLoop | None, BeforeValidator(_pacing, json_schema_input_type=Literal["closed"] | OpenLoop)
+    ] = None
     warm_up: Seconds = 10.0
     window: Seconds | None = None
     operations: Count | None = None
@@ -208,7 +210,7 @@ class MeasureTable(Table):
     timeout: Seconds = 10.0
     retry: RetryTable = Field(default_factory=RetryTable)
     placement: PlacementTable = Field(default_factory=PlacementTable)
-    witness: Annotated[Any, BeforeValidator(_witness)] = False
+    witness: Annotated[Any, BeforeValidator(_witness, json_schema_input_type=bool | Rate)] = False
     vary_seed: bool = False
     event_log: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
@@ -311,8 +313,16 @@ def _flat(value: Any) -> Any:
     return flat
 
 
-Factors = Annotated[dict[str, Annotated[list[Any], BeforeValidator(_levels)]], BeforeValidator(_flat)]
-CellTable = Annotated[dict[str, Annotated[Any, BeforeValidator(_scalar)]], BeforeValidator(_flat)]
+_Level = str | float | bool
+_Nested = dict[str, Any]
+Factors = Annotated[
+    dict[str, Annotated[list[Any], BeforeValidator(_levels)]],
+    BeforeValidator(_flat, json_schema_input_type=dict[str, _Level | list[_Level] | _Nested]),
+]
+CellTable = Annotated[
+    dict[str, Annotated[Any, BeforeValidator(_scalar)]],
+    BeforeValidator(_flat, json_schema_input_type=dict[str, _Level | _Nested]),
+]
 
 
 class PlanDocument(Table):

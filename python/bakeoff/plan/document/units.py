@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
@@ -15,7 +15,8 @@ _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 #: The engine's own bounds; they keep nanoseconds within 64 bits.
 RATE_MAX_OPS_PER_S = 1e9
 DURATION_MAX_S = 366 * 86400.0
-_NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)\s*(.*?)\s*")
+_DIGITS = r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)"
+_NUMBER = re.compile(rf"\s*{_DIGITS}\s*(.*?)\s*")
 
 
 class UnitError(ValueError):
@@ -121,10 +122,33 @@ def _unknown(unit: str) -> str:
     return f'"{unit}" is not a unit' if unit else "there is no unit"
 
 
-Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(format_duration)]
-Ratio = Annotated[float, BeforeValidator(parse_ratio)]
-Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
-Cores = Annotated[list[int], BeforeValidator(parse_cores)]
+def _text(units: str) -> Any:
+    """A text with a number and one of these units, for the schema of plans: what the parser takes, and no more."""
+    return Annotated[str, Field(pattern=rf"^\s*{_DIGITS}\s*({units})\s*$")]
+
+
+_DurationText = _text("us|ms|s|m|min|h|d")
+_RatioText = _text("%?")
+_RateText = _text(r"[kKM]?\s*(/\s*(s|min|m|h))?")
+_CoresText = Annotated[str, Field(pattern=r"^\s*(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*\s*)?$")]
+_Core = Annotated[int, Field(ge=0)]
+
+Seconds = Annotated[
+    float,
+    BeforeValidator(parse_duration_s, json_schema_input_type=_DurationText | Literal[0]),
+    PlainSerializer(format_duration),
+]
+Ratio = Annotated[
+    float, BeforeValidator(parse_ratio, json_schema_input_type=_RatioText | Annotated[float, Field(ge=0, le=1)])
+]
+Rate = Annotated[
+    float,
+    BeforeValidator(
+        parse_rate_ops_per_s,
+        json_schema_input_type=_RateText | Annotated[float, Field(gt=0, le=RATE_MAX_OPS_PER_S)],
+    ),
+]
+Cores = Annotated[list[int], BeforeValidator(parse_cores, json_schema_input_type=_CoresText | _Core | list[_Core])]
 Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
 
 
@@ -133,7 +157,7 @@ def _texts(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Texts = Annotated[list[str], BeforeValidator(_texts)]
+Texts = Annotated[list[str], BeforeValidator(_texts, json_schema_input_type=str | list[str])]
 
 
 class Table(BaseModel):

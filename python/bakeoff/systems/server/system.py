@@ -251,6 +251,10 @@ class Server(System):
         )
 
     @classmethod
+    def options_model(cls) -> type[ServerOptions]:
+        return cls.family.options
+
+    @classmethod
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
         return in_one_spelling(options, where, cls.family.options.start_keys())
 
