@@ -1,7 +1,7 @@
 """What the runs of a bundle say to a comparison, and the typical repetition of a cell.
 
 A figure of a cell is the geometric mean of its repetitions' own, percentiles included: the repetition is the unit of
-evidence, so its interval is over repetitions. See docs/decisions/0041-one-percentile-a-page.md.
+evidence, so its interval is over repetitions. See docs/method/percentiles.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Rows of a Parquet file, written down as CSV, which the engine reads: NULL is nothing at all, and every text stands in
-quotes."""
+quotes.
+
+The engine's own reader would add two dozen crates, one of them C, for the few who load such files; pyarrow is here
+anyway.
+"""
 
 from __future__ import annotations
 

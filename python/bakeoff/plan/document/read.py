@@ -1,6 +1,10 @@
 """From a plan's text to its models, a sentence for each thing that is wrong: syntax; what the command line says in its
 place (`--set measure.window=5s`); load parameters, wherever a person writes them; options that workloads share; keys,
-types and units."""
+types and units.
+
+Only load parameters may be written in several places. Other keys are refused with their place named: moving every key
+from everywhere would make plans that nobody can read without knowing the rules.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 A frame is a header of nine bytes (version, flags, stream, opcode, length) and a body; one statement at a time, so there
 is one stream. Source: "CQL binary protocol v4", in Cassandra's documentation.
+
+The usual library, cassandra-driver, connects to every node, retries, moves requests to other nodes and starts threads.
+Here each node is asked for itself, and one that does not answer must be seen not answering.
 """
 
 from __future__ import annotations

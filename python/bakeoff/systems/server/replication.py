@@ -56,6 +56,7 @@ class Lag:
         return max(0.0, at_s - made_s)
 
 
+#: A limit by size, not by time: what a check covers must not depend on how busy the machine is.
 WHOLE_BYTES_MAX = 1 << 30
 #: At each end.
 ENDS_ROWS = 10_000
