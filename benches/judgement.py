@@ -5,11 +5,11 @@ often a planted slowdown of 5 % is found, and what failed runs and other days do
 
     bakeoff run benches/plans/same.toml    --results /tmp/same     # 42 real runs of one SQLite cell, about 4 minutes
     bakeoff run benches/plans/planted.toml --results /tmp/planted  # 30 blocks of two null systems, about 4 minutes
-    for i in 1 2 3 4 5 6; do bakeoff run benches/plans/occasion.toml --results /tmp/occasions; done   # 30 s each
+    for i in 1 2 3 4 5 6; do bakeoff run benches/plans/one_bundle.toml --results /tmp/bundles; done   # 30 s each
     cp benches/plans/twin.toml /tmp/; cp benches/plans/twin.toml /tmp/copy.toml
     bakeoff run /tmp/twin.toml /tmp/copy.toml --out /tmp/twins     # 60 real runs, about 6 minutes
     .venv/bin/python benches/judgement.py --twins /tmp/twins
-    .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --occasions /tmp/occasions/*
+    .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --bundles /tmp/bundles/*
 
 Simulated comparisons are first answers, judged at 4 %. Those of real runs draw from them without replacement, and are
 judged at the whole 5 %: they tell what judging so makes of real noise, and at 5 % there is more to see. Each comparison
@@ -53,9 +53,7 @@ def in_pairs(base: Runs, other: Runs, alpha: float = FIRST) -> Comparison:
     return judge([paired("", RATE, "A", "B", base, other)], alpha=alpha)[0]
 
 
-def over_occasions(
-    base: Sequence[Sequence[float]], other: Sequence[Sequence[float]], alpha: float = FIRST
-) -> Comparison:
+def over_bundles(base: Sequence[Sequence[float]], other: Sequence[Sequence[float]], alpha: float = FIRST) -> Comparison:
     return judge([unpaired("", RATE, "A", "B", base, other)], alpha=alpha)[0]
 
 
@@ -83,13 +81,13 @@ def survivors(
     return in_pairs({i: float(x) for i, x in enumerate(a)}, runs)
 
 
-def simulated_occasions(rng: np.random.Generator, before: int, after: int, factor: float = 1.0) -> Comparison:
-    return over_occasions(drawn_occasions(rng, before), drawn_occasions(rng, after, factor))
+def simulated_bundles(rng: np.random.Generator, before: int, after: int, factor: float = 1.0) -> Comparison:
+    return over_bundles(drawn_bundles(rng, before), drawn_bundles(rng, after, factor))
 
 
-def drawn_occasions(rng: np.random.Generator, count: int, factor: float = 1.0) -> list[list[float]]:
+def drawn_bundles(rng: np.random.Generator, count: int, factor: float = 1.0) -> list[list[float]]:
     each = [factor * np.exp(rng.normal(0, BETWEEN) + rng.normal(0, WITHIN, RUNS)) for _ in range(count)]
-    return [[float(x) for x in occasion] for occasion in each]
+    return [[float(x) for x in bundle] for bundle in each]
 
 
 def simulate() -> None:
@@ -103,8 +101,8 @@ def simulate() -> None:
             f" {claims[2]}); never failed: {SURVIVES**repetitions:.1%}"
         )
     for before, after in ((1, 1), (2, 2), (3, 3), (5, 5), (2, 5), (4, 1)):
-        alarms = share([simulated_occasions(rng, before, after) for _ in range(SIMULATIONS)])
-        found = share([simulated_occasions(rng, before, after, PLANTED) for _ in range(SIMULATIONS)], ["lower"])
+        alarms = share([simulated_bundles(rng, before, after) for _ in range(SIMULATIONS)])
+        found = share([simulated_bundles(rng, before, after, PLANTED) for _ in range(SIMULATIONS)], ["lower"])
         print(
             f"bundles, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
             f" different in {alarms}; planted 5 % slowdown found in {found}"
@@ -144,10 +142,10 @@ def tell_smallest() -> None:
 
 
 def simulate_parts() -> None:
-    """How near what is told of occasions and their runs comes to the truth."""
+    """How near the estimated variation between and within bundles comes to the truth."""
     rng = np.random.default_rng(2)
     for each in (2, 3, 5, 10):
-        found = [parts([drawn_occasions(rng, each), drawn_occasions(rng, each)]) for _ in range(SIMULATIONS)]
+        found = [parts([drawn_bundles(rng, each), drawn_bundles(rng, each)]) for _ in range(SIMULATIONS)]
         for name, truth in (("between", BETWEEN), ("within", WITHIN)):
             told = [getattr(one, name) for one in found]
             low, high = np.quantile(told, [0.05, 0.95])
@@ -321,7 +319,7 @@ def real_twins(folder: Path) -> None:
         )
 
 
-def real_occasions(folders: Sequence[Path]) -> None:
+def real_bundles(folders: Sequence[Path]) -> None:
     """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
     rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
     if found := parts([rates]):
@@ -329,7 +327,7 @@ def real_occasions(folders: Sequence[Path]) -> None:
     rng = random.Random(1)
     for each in range(1, len(rates) // 2 + 1):
         drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]
-        alarms = share([over_occasions(occasions[:each], occasions[each:], ALPHA) for occasions in drawn])
+        alarms = share([over_bundles(bundles[:each], bundles[each:], ALPHA) for bundles in drawn])
         print(f"  {each} against {each}: {alarms} of {COMPARISONS} comparisons claim a difference")
 
 
@@ -337,18 +335,18 @@ def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--same", type=Path, help="bundle of benches/plans/same.toml")
     p.add_argument("--planted", type=Path, help="bundle of benches/plans/planted.toml")
-    p.add_argument("--occasions", type=Path, nargs="+", default=[], help="bundles of benches/plans/occasion.toml")
+    p.add_argument("--bundles", type=Path, nargs="+", default=[], help="bundles of benches/plans/one_bundle.toml")
     p.add_argument("--twins", type=Path, help="bundle of a plan of one cell, run beside its copy")
     options = p.parse_args()
     if bool(options.same) != bool(options.planted):
         p.error("--same and --planted go together")
     if options.same and options.planted:
         real_pairs(options.same, options.planted)
-    if options.occasions:
-        real_occasions(options.occasions)
+    if options.bundles:
+        real_bundles(options.bundles)
     if options.twins:
         real_twins(options.twins)
-    if not (options.same or options.planted or options.occasions or options.twins):
+    if not (options.same or options.planted or options.bundles or options.twins):
         simulate()
         simulate_parts()
         simulate_stalls()

@@ -264,7 +264,7 @@ def figures(run: RunRecord) -> str:
     pairs = list(zip(run.workers_busy_ratio, run.workers_run_queue_delay_ratio, strict=True))
     busy, delay = max(pairs, key=sum, default=(0.0, 0.0))
     share = cpu_share(run.client_cpu_s, run.server.cpu_s)
-    ratio = next((w.median_ratio for w in run.witness if w.median_ratio is not None), None)
+    ratio = next((w.median_ratio for w in run.latency_probe if w.median_ratio is not None), None)
     late = run.lateness.p99_ns / 1000 if run.lateness.count else None
     named = {
         "rate": run.rate_ops_per_s,
@@ -272,7 +272,7 @@ def figures(run: RunRecord) -> str:
         "no core": delay,
         "idle": run.machine.idle_ratio,
         "share": share,
-        "witness": ratio,
+        "latency_probe": ratio,
         "late us": late,
         "others": run.machine.other_cpu_ratio,
     }

@@ -13,7 +13,7 @@ from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.engine_program import engine_list
 from .model.records.bundle import MachineFacts
-from .provision import other_processes as neighbours
+from .provision import other_processes
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 
 LOAD_PER_CORE_MAX = 0.2
@@ -146,7 +146,7 @@ def busy_words(load_average: float, cores: int) -> str:
 
 
 def _others(listen_s: float) -> list[Finding]:
-    heard = neighbours.listen(sorted(os.sched_getaffinity(0)), listen_s)
+    heard = other_processes.listen(sorted(os.sched_getaffinity(0)), listen_s)
     most = f", most to {heard.process}" if heard.process else ""
     used = f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time goes to other processes{most}"
     taken = f"{STEAL.words(heard.steal_ratio)} of the CPU time was taken by other virtual machines"

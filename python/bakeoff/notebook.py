@@ -119,10 +119,10 @@ class OpenBundle:
         the columns named."""
         return table.seconds_table(self._bundle, columns)
 
-    def watched(self, *columns: str) -> pa.Table:
-        """One row a look at server and machine, of every run: what the run is; second (since the warm-up began),
+    def samples(self, *columns: str) -> pa.Table:
+        """One row a sample of server and machine, of every run: what the run is; second (since the warm-up began),
         length_s; then columns `os.*`, `db.*` and `machine.*`, or those named."""
-        return table.watched_table(self._bundle, columns)
+        return table.samples_table(self._bundle, columns)
 
     def response_times(self, where: Where | None = None, operation: str = "") -> Distribution:
         """Of the valid runs of the cells chosen (of all finished ones, where none is valid), merged from their

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from .renamed import now_called
+
 #: A server has hundreds of settings.
 NAMED_MAX = 30
 
@@ -36,6 +38,13 @@ def meant(word: str, known: Iterable[str]) -> str:
         return f"did you mean `{best}`?"
     among = f", of {', '.join(names)}" if len(names) <= NAMED_MAX else ""
     return f"the nearest known one is `{best}`{among}"
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> tuple[str, str]:
+    """(what, hint) of an unknown word: what it is called now, else `what` and what may have been meant."""
+    names = list(known)
+    renamed = now_called(word, names)
+    return (renamed, "") if renamed else (what, meant(word, names))
 
 
 def one_of(word: str, choices: Iterable[str]) -> str:

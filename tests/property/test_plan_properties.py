@@ -67,7 +67,7 @@ measures = st.fixed_dictionaries(
         "objective": st.sampled_from(["rate", "latency_p99", "latency_mean"]),
         "reset": st.sampled_from(["restore", "reload", "reuse"]),
         "cache": st.sampled_from(["warm", "cold", "as-is"]),
-        "witness": st.one_of(st.booleans(), st.integers(1, 1000)),
+        "latency_probe": st.one_of(st.booleans(), st.integers(1, 1000)),
         "vary_seed": st.booleans(),
         "check_sample": st.integers(0, 1000),
         "retry": st.fixed_dictionaries(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.cli.event_schema import EVENT, RunEnds, Second, WarningTold
+from bakeoff.cli.event_schema import EVENT, RunEnds, Second, WarningEvent
 from commands import started, wait_until
 
 E = TypeVar("E")
@@ -62,7 +62,7 @@ class Going:
         return self.first(RunEnds, lambda one: one.run == run, f"run {run} ends")
 
     def warned_of(self, words: str) -> str:
-        return self.first(WarningTold, lambda one: words in one.words, f"it warns of {words!r}").words
+        return self.first(WarningEvent, lambda one: words in one.words, f"it warns of {words!r}").words
 
     def end(self) -> int:
         """By Ctrl-C, unless it has ended; its exit code."""

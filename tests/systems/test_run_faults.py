@@ -113,7 +113,7 @@ def test_the_run_is_valid_and_its_data_were_checked_on_the_server_that_came_back
     (run,) = bundle.runs
     assert run.valid, run.validity
     assert run.errors
-    assert run.error_ratio_beside_faults == 0.0
+    assert run.error_ratio_outside_faults == 0.0
     assert run.checks
     assert all(check.ok for check in run.checks), run.checks
     planned = next(v for v in run.validity if v.name == "planned faults")

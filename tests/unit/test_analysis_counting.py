@@ -109,23 +109,23 @@ def test_blocks_that_failed_for_all_leave_the_level_as_it_is() -> None:
     assert alarms / 2000 <= 0.065
 
 
-def occasion(random: Random, repetitions: int = 5, *, within: float = 0.01, between: float = 0.02) -> list[float]:
+def bundle(random: Random, repetitions: int = 5, *, within: float = 0.01, between: float = 0.02) -> list[float]:
     return [float(x) for x in np.exp(random.normal(0, between) + random.normal(0, within, repetitions))]
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 2), (3, 3), (5, 5), (2, 5), (4, 1)])
-def test_occasions_of_one_system_are_rarely_called_different(before: int, after: int) -> None:
+def test_bundles_of_one_system_are_rarely_called_different(before: int, after: int) -> None:
     random, alarms = np.random.default_rng(26), 0
     for _ in range(2000):
-        sides = [[occasion(random) for _ in range(count)] for count in (before, after)]
+        sides = [[bundle(random) for _ in range(count)] for count in (before, after)]
         alarms += claims(judge([unpaired("c", RATE, "before", "after", *sides)]))
     assert alarms / 2000 <= 0.065
 
 
-def test_the_interval_over_occasions_holds_the_truth_nineteen_times_in_twenty() -> None:
+def test_the_interval_over_bundles_holds_the_truth_nineteen_times_in_twenty() -> None:
     random, held = np.random.default_rng(27), 0
     for _ in range(2000):
-        old, new = ([occasion(random) for _ in range(3)] for _ in "ab")
+        old, new = ([bundle(random) for _ in range(3)] for _ in "ab")
         found = judge([unpaired("c", RATE, "before", "after", old, [[1.1 * x for x in runs] for runs in new])])[0]
         assert found.low is not None
         assert found.high is not None
@@ -133,11 +133,11 @@ def test_the_interval_over_occasions_holds_the_truth_nineteen_times_in_twenty() 
     assert 0.935 <= held / 2000 <= 0.975
 
 
-def test_one_bundle_a_side_cannot_tell_occasions_from_systems_and_says_so() -> None:
+def test_one_bundle_a_side_cannot_tell_bundles_from_systems_and_says_so() -> None:
     random = np.random.default_rng(23)
-    found = [judge([unpaired("c", RATE, "a", "b", [occasion(random)], [occasion(random)])])[0] for _ in range(500)]
+    found = [judge([unpaired("c", RATE, "a", "b", [bundle(random)], [bundle(random)])])[0] for _ in range(500)]
     assert claims(found) / 500 >= 0.5  # of one and the same system
-    assert all("these two bundles" in c.words and c.notes[0].startswith("one occasion a side") for c in found)
+    assert all("these two bundles" in c.words and c.notes[0].startswith("one bundle a side") for c in found)
 
 
 def looked(random: Random, change: float) -> int:

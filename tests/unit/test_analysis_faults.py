@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bakeoff.analysis.faults import Array, Fault, Second, Tenths, effect, error_ratio_beside, longest_gap_s
+from bakeoff.analysis.faults import Array, Fault, Second, Tenths, effect, error_ratio_outside_faults, longest_gap_s
 
 WINDOW_S = 30.0
 
@@ -194,8 +194,8 @@ def test_no_tenth_was_empty_is_no_gap() -> None:
 
 def test_errors_are_judged_in_the_seconds_in_which_no_fault_was_felt() -> None:
     seconds = [Second(s, ok=99, failed=s == 3, unknown=50 if s in (10, 11) else 0, longest_ms=1) for s in range(-5, 20)]
-    assert error_ratio_beside([(10.2, 11.5)], seconds) == pytest.approx(1 / (18 * 99 + 1))
-    assert error_ratio_beside([(0.0, 20.0)], seconds) == 0.0
+    assert error_ratio_outside_faults([(10.2, 11.5)], seconds) == pytest.approx(1 / (18 * 99 + 1))
+    assert error_ratio_outside_faults([(0.0, 20.0)], seconds) == 0.0
 
 
 def test_the_second_in_which_the_next_fault_began_is_that_ones() -> None:
@@ -216,26 +216,26 @@ def test_a_second_fall_is_found_with_its_time_and_depth(share: float, seed: int)
     ended = series((10, 12), slow=(18.0, 21.5, share), seed=seed)
     found = effect(Fault(10, 17, WINDOW_S), 10, tenths(ended, ended), [], [])
     assert found.full_rate_s == pytest.approx(2.0, abs=0.21)
-    assert found.fell_again_s == pytest.approx(8.0, abs=0.3)
-    assert found.fell_again_for_s == pytest.approx(3.5, abs=0.4)
-    assert found.fell_again_to_ops_per_s == pytest.approx(2_000 * share, abs=150)
+    assert found.second_drop_s == pytest.approx(8.0, abs=0.3)
+    assert found.second_drop_for_s == pytest.approx(3.5, abs=0.4)
+    assert found.second_drop_to_ops_per_s == pytest.approx(2_000 * share, abs=150)
 
 
 def test_a_fall_that_goes_on_is_as_long_as_it_was_watched() -> None:
     found = effect(Fault(10, 17, WINDOW_S), 10, tenths(series((10, 12), slow=(20.0, 30.0, 0.3))), [], [])
-    assert found.fell_again_for_s == pytest.approx(10, abs=0.3)
+    assert found.second_drop_for_s == pytest.approx(10, abs=0.3)
 
 
 def test_a_short_stall_and_chance_are_no_second_fall() -> None:
     stall = effect(Fault(10, 12, WINDOW_S), 10, tenths(series((10, 12), (20.0, 20.6))), [], [])
-    assert (stall.fell_again_s, stall.fell_again_for_s) == (None, 0.0)
+    assert (stall.second_drop_s, stall.second_drop_for_s) == (None, 0.0)
     for rate in (80, 200, 2_000):
         found = [
             effect(Fault(10, 10, WINDOW_S), 10, tenths(series(rate=rate, seed=seed)), [], []) for seed in range(100)
         ]
-        assert sum(one.fell_again_s is not None for one in found) <= 1
+        assert sum(one.second_drop_s is not None for one in found) <= 1
 
 
 def test_where_the_rate_did_not_come_back_no_second_fall_is_known() -> None:
     found = effect(Fault(10, None, WINDOW_S), 10, tenths(series(slow=(10, 30, 0.3))), [], [])
-    assert (found.full_rate_s, found.fell_again_for_s) == (None, None)
+    assert (found.full_rate_s, found.second_drop_for_s) == (None, None)

@@ -242,7 +242,7 @@ def test_what_a_thread_takes_to_wake_is_no_lateness_however_soon_the_answers_com
 
 
 def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> None:
-    found = finding(good(server_not_told_apart=True, other_cpu_ratio=None), "other processes")
+    found = finding(good(server_not_distinguished=True, other_cpu_ratio=None), "other processes")
     assert (found.ok, found.severity) == (None, "note")
     assert "seems to run on this machine" in found.words
 

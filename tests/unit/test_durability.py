@@ -125,7 +125,7 @@ def test_words_say_what_is_lost_and_when() -> None:
     assert words(Survival(NOTHING, UNWRITTEN, whole=False)).endswith(", which can spoil the data")
 
 
-def test_how_many_are_lost_does_not_make_systems_incomparable_but_on_what_occasion_does() -> None:
+def test_how_many_are_lost_does_not_make_systems_incomparable_but_in_which_case_does() -> None:
     shorter, longer = (Survival(f"commits of the last {s} s", f"commits of the last {s} s") for s in ("0.6", "1"))
     assert kind_of_loss(shorter) == kind_of_loss(longer)
     assert kind_of_loss(shorter) != kind_of_loss(Survival(NOTHING, SECOND))

@@ -130,7 +130,7 @@ def rows_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[st
 def test_every_operation_and_all_that_was_watched_come_on_request(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (plain, *_), (every, *_) = rows_of(capsys, str(folder)), rows_of(capsys, str(folder), "--every")
+    (plain, *_), (every, *_) = rows_of(capsys, str(folder)), rows_of(capsys, str(folder), "--all-metrics")
     assert not {"latency_p99.update", "db.Threads_running"} & plain.keys()
     assert plain.items() <= every.items()
     assert float(every["latency_p99.update"]) > float(every["latency_p50.update"]) > 0
@@ -160,7 +160,7 @@ def test_seconds_are_those_of_all_runs_and_of_them_the_columns_asked_for(
         *("second", "length_s", "warm_up", "p99_ms"),
     ]
     assert {row["warm_up"] for row in rows if int(row["second"]) < STORY.warm_up_s} == {"true"}
-    looks = rows_of(capsys, str(folder), "--table", "watched", "--metric", "db.Threads_running")
+    looks = rows_of(capsys, str(folder), "--table", "samples", "--metric", "db.Threads_running")
     assert {row["run"] for row in looks} >= {run.id for run in bundle.runs if run.server.cpu_s is not None}
 
 
@@ -205,7 +205,7 @@ def test_parquet_carries_the_units(folder: Path, tmp_path: Path, capsys: pytest.
         (["-o", "runs.xlsx"], "what a .xlsx file is to hold is not known"),
         (["-o", "runs.csv", "--json"], "--json prints to standard output"),
         (["--table", "seconds", "--metric", "p9_ms"], "did you mean `p99_ms`?"),
-        (["--table", "watched", "--every"], "has all there is anyway"),
+        (["--table", "samples", "--all-metrics"], "has all there is anyway"),
     ],
 )
 def test_what_cannot_be_is_answered_in_a_sentence(
@@ -237,7 +237,7 @@ def test_levels_of_one_factor_may_be_words_and_numbers(bundle: Bundle) -> None:
 
 def test_a_bundle_without_runs_is_said_to_have_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = write_bundle(tmp_path / "bundle", replace(STORY, repetitions=0))
-    for table in ("runs", "cells", "seconds", "watched"):
+    for table in ("runs", "cells", "seconds", "samples"):
         code = main(["export", str(made.folder), "--table", table])
         assert code == (ExitCode.DONE if table == "cells" else ExitCode.USAGE)
 

@@ -16,7 +16,7 @@ from bakeoff.cli import main
 from bakeoff.cli.commands.compare import show_found
 from bakeoff.errors import BakeoffError, BundleError, PlanError
 from bakeoff.findings.between_bundles.both_sides import Joined
-from bakeoff.findings.between_bundles.comparison import Occasions, compare, compared
+from bakeoff.findings.between_bundles.comparison import BundleComparison, compare, compared
 from bakeoff.model.records.bundle import AnalysisRecord, FactsRecord
 from bakeoff.model.records.run import Validity
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
@@ -41,7 +41,7 @@ def pair(before: Path, after: Path) -> tuple[Bundle, Bundle]:
     return Bundle.open(before), Bundle.open(after)
 
 
-def held(old: Bundle, new: Bundle, *allowed: str) -> Occasions:
+def held(old: Bundle, new: Bundle, *allowed: str) -> BundleComparison:
     return compare([old], [new], RATE, allowed)
 
 
@@ -212,7 +212,7 @@ def test_results_that_cannot_be_read_fail_the_comparison_and_lead_its_headline(
     assert "The result of 1 run could not be read" in page.read_text()
 
 
-def test_an_occasion_that_is_given_twice_is_refused(before: Path, after: Path) -> None:
+def test_a_bundle_that_is_given_twice_is_refused(before: Path, after: Path) -> None:
     old, new, copy = Bundle.open(before), Bundle.open(after), Bundle.open(before)
     with pytest.raises(BundleError, match="the same bundle as"):
         compare([old, copy], [new], RATE)
@@ -262,9 +262,9 @@ def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, af
     with pytest.raises(BundleError, match=r"durability: full \| none before, full after"):
         compare([old, third], [new], RATE)
     found = compare([old, third], [new], RATE, ["durability"])
-    assert found.comparisons[0].design == "occasions"
+    assert found.comparisons[0].design == "several bundles"
     (spread,) = found.spreads
-    assert str(spread).startswith("rate: occasions differ ")
+    assert str(spread).startswith("rate: bundles differ ")
     assert spread.parts["mariadb"].runs == pytest.approx(5)
     assert compare([old], [new], RATE).spreads == []
 
@@ -303,10 +303,10 @@ def test_percentiles_of_a_run_come_from_its_histogram(pair: tuple[Bundle, Bundle
 
 
 def test_doubts_about_runs_are_told_beside_their_comparison(pair: tuple[Bundle, Bundle]) -> None:
-    doubt = Validity(name="neighbours", severity="warning", ok=False, words="30 % of the CPU time went to others")
+    doubt = Validity(name="other processes", severity="warning", ok=False, words="30 % of the CPU time went to others")
     for run in pair[1].runs[:2]:
         run.validity.append(doubt)
-    assert held(*pair).doubts == ["after: neighbours in 2 of 5 runs"]
+    assert held(*pair).doubts == ["after: other processes in 2 of 5 runs"]
 
 
 def test_a_bundle_that_is_not_whole_says_so(tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,7 +321,7 @@ def test_what_two_bundles_cannot_tell_is_said_in_the_text(
     assert main(["compare", str(before), str(after)]) == 0
     said = capsys.readouterr().out
     assert "between these two bundles" in said
-    assert "note: one occasion a side: how much two occasions of one and the same system differ is not known" in said
+    assert "note: one bundle a side: how much two bundles of one and the same system differ is not known" in said
 
 
 def test_sides_of_several_bundles_need_to_be_told_apart(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,7 +339,7 @@ def test_a_comparison_to_which_bundles_are_added_is_the_next_analysis(four: list
     alphas = [compared(*sides, RATE).alpha for sides in (([a], [b]), ([a], [b, c]), ([a, d], [b, c]))]
     assert alphas == pytest.approx([0.04, 0.008, 0.0016])
     again = compared([a], [b, c], RATE)
-    assert (again.look, again.alpha) == (2, pytest.approx(0.008))
+    assert (again.analysis, again.alpha) == (2, pytest.approx(0.008))
     assert compared([b, c], [a, d], RATE).alpha == pytest.approx(0.00032)  # the same question, turned
 
 
@@ -349,7 +349,7 @@ def test_another_bundle_against_the_same_one_is_another_question(four: list[Bund
 
 def test_other_objectives_of_the_same_bundles_are_a_further_analysis(four: list[Bundle]) -> None:
     a, b = four[:2]
-    assert [compared([a], [b], [metric(name)]).look for name in ("rate", "latency_p50", "rate")] == [1, 2, 1]
+    assert [compared([a], [b], [metric(name)]).analysis for name in ("rate", "latency_p50", "rate")] == [1, 2, 1]
 
 
 def test_a_comparison_is_recorded_where_it_can_be_and_else_claims_nothing(four: list[Bundle]) -> None:

@@ -100,7 +100,7 @@ def test_three_systems_are_each_compared_with_the_first(tmp_path: Path) -> None:
     assert len([words for words in found.headline if not words.startswith("What else")]) == 2
 
 
-def test_runs_of_different_occasions_are_not_paired(tmp_path: Path) -> None:
+def test_runs_made_at_different_times_are_not_paired(tmp_path: Path) -> None:
     """A plan that grew puts its new cells into the old blocks, after all of them."""
     later = replace(
         SMALL,
@@ -109,7 +109,7 @@ def test_runs_of_different_occasions_are_not_paired(tmp_path: Path) -> None:
     )
     _, found = answer(tmp_path, later)
     assert found.comparisons[0].verdict == "not comparable"
-    assert "different occasions (in 5 of 5 blocks other blocks' runs lie between the two)" in found.comparisons[0].words
+    assert "different times (in 5 of 5 blocks other blocks' runs lie between the two)" in found.comparisons[0].words
 
 
 def test_a_run_that_was_made_again_later_is_said_to_be_apart_from_its_partner(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_
     story = replace(PAIR, contenders=(MARIADB,), threads=(4, 8, 16))
     bundle = counting(tmp_path, story, locked)
     found = answer_of(bundle)
-    step, flatter = found.neighbours
+    step, flatter = found.between_levels
     assert (step.contestant, step.base, step.other) == ("mariadb", "4 threads", "8 threads")
     assert [figure.words for figure in step.figures] == [
         "Innodb row lock waits per operation 4.0 times (0.020 against 0.0050)"

@@ -37,7 +37,7 @@ def judged(
 ) -> Answer:
     """rate_factor: of a run's rate, which is all that is changed of it."""
     bundle = write_bundle(folder / "b", story)
-    bundle.info = bundle.info.model_copy(update={"looks": looks})
+    bundle.info = bundle.info.model_copy(update={"analysed_repetitions": looks})
     bundle.runs = [
         run.model_copy(update={"rate_ops_per_s": run.rate_ops_per_s * rate_factor(run)}) for run in bundle.runs
     ]
@@ -46,13 +46,13 @@ def judged(
 
 def test_the_first_look_takes_four_of_the_five_percent(tmp_path: Path) -> None:
     found = judged(tmp_path, TWO, [])
-    assert (found.look, found.comparisons[0].level) == (1, pytest.approx(0.96))
+    assert (found.analysis, found.comparisons[0].level) == (1, pytest.approx(0.96))
     assert "analysed before" not in " ".join(found.headline)
 
 
 def test_a_second_look_is_judged_over_all_repetitions_at_what_the_first_left_and_says_so(tmp_path: Path) -> None:
     found = judged(tmp_path, ALIKE, [5])
-    assert (found.look, found.comparisons[0].repetitions) == (2, 8)
+    assert (found.analysis, found.comparisons[0].repetitions) == (2, 8)
     assert found.comparisons[0].level == pytest.approx(0.992)
     assert found.headline[1] == (
         "This bundle was analysed before, with 5 repetitions: a difference is now claimed at a chance of error of"
@@ -61,9 +61,9 @@ def test_a_second_look_is_judged_over_all_repetitions_at_what_the_first_left_and
 
 
 def test_the_answer_that_was_given_is_not_another_look_nor_one_at_too_few_to_compare(tmp_path: Path) -> None:
-    assert judged(tmp_path / "again", TWO, [8]).look == 1
-    assert judged(tmp_path / "few", TWO, [3, 8]).look == 1
-    assert judged(tmp_path / "third", TWO, [5, 7, 8]).look == 3
+    assert judged(tmp_path / "again", TWO, [8]).analysis == 1
+    assert judged(tmp_path / "few", TWO, [3, 8]).analysis == 1
+    assert judged(tmp_path / "third", TWO, [5, 7, 8]).analysis == 3
 
 
 def turned(run: RunRecord) -> float:
@@ -100,15 +100,15 @@ def test_every_answer_is_recorded_and_the_same_data_again_are_no_further_analysi
     bundle = write_bundle(tmp_path / "b", replace(ALIKE, state="running"))
     first = analysed(part(bundle, 5))
     again = analysed(part(bundle, 5))
-    assert (first.look, again.look, first.comparisons) == (1, 1, again.comparisons)
+    assert (first.analysis, again.analysis, first.comparisons) == (1, 1, again.comparisons)
     third = [analysed(part(bundle, blocks)) for blocks in (6, 8)][-1]
-    assert (third.look, third.comparisons[0].level) == (3, pytest.approx(0.9984))
+    assert (third.analysis, third.comparisons[0].level) == (3, pytest.approx(0.9984))
     assert [one.alpha for one in bundle.analyses] == pytest.approx([0.04, 0.008, 0.0016])
     assert [one.verdicts[0].repetitions for one in bundle.analyses] == [5, 6, 8]
 
 
 def test_fewer_repetitions_than_can_be_judged_are_no_analysis(tmp_path: Path) -> None:
-    assert analysed(part(write_bundle(tmp_path / "b", TWO), 4)).look == 1
+    assert analysed(part(write_bundle(tmp_path / "b", TWO), 4)).analysis == 1
     assert not (tmp_path / "b" / "analyses.jsonl").exists()
 
 
@@ -127,7 +127,7 @@ def test_comparing_the_bundle_with_another_takes_nothing_from_what_its_own_analy
     compared([bundle], [other], [metric("rate")])
     assert len(bundle.analyses) == 2
     second = analysed(part(bundle, 8))
-    assert (second.look, second.comparisons[0].level) == (2, pytest.approx(0.992))
+    assert (second.analysis, second.comparisons[0].level) == (2, pytest.approx(0.992))
 
 
 def test_a_verdict_on_a_value_is_of_the_latest_runs_and_the_answer_says_so(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_analysis_that_was_recorded_without_its_limits_is_the_same_analysis(t
     assert record["family"].pop() == "limit latency_p99 < 5ms"
     path.write_text(json.dumps(record) + "\n")
     again = analysed(Bundle.open(bundle.folder))
-    assert (again.look, again.held) == (1, first.held)
+    assert (again.analysis, again.held) == (1, first.held)
     assert len(Bundle.open(bundle.folder).analyses) == 1
 
 
@@ -214,9 +214,12 @@ def test_a_complete_bundle_from_before_analyses_were_recorded_was_answered_at_it
     sealed = Unwritable(bundle.folder, bundle.info, bundle.plan, bundle.machine)
     assert analysed(sealed).comparisons[0].verdict == "lower"
     writer = BundleWriter(bundle.folder)
-    assert writer.resume(Present(bundle.plan, {}, bundle.machine, bundle.info), "title = 't'").info.looks == []
+    assert (
+        writer.resume(Present(bundle.plan, {}, bundle.machine, bundle.info), "title = 't'").info.analysed_repetitions
+        == []
+    )
     assert writer.info is not None
-    assert writer.info.looks == [8]
+    assert writer.info.analysed_repetitions == [8]
 
 
 @pytest.mark.parametrize("text", ["{", "[]\n", '{"when": "x"}\n', "\xff"])

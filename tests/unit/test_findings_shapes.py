@@ -154,7 +154,7 @@ def test_a_second_look_is_judged_at_what_the_first_left(tmp_path: Path) -> None:
     bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
     levels = []
     for looks in ([], [5]):
-        bundle.info = bundle.info.model_copy(update={"looks": looks})
+        bundle.info = bundle.info.model_copy(update={"analysed_repetitions": looks})
         (shape,) = answer_of(bundle).shapes
         last = shape.levels[-1].against
         assert last is not None

@@ -211,7 +211,11 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
         10,
         0.001,
     )
-    assert (plan.record.reset, plan.record.cache, plan.measure.witness_rate_ops_per_s) == ("restore", "warm", None)
+    assert (plan.record.reset, plan.record.cache, plan.measure.latency_probe_rate_ops_per_s) == (
+        "restore",
+        "warm",
+        None,
+    )
     assert plan.record.pacing == "closed loop"
 
 

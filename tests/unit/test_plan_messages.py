@@ -84,7 +84,10 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: s
         (plan("pacing = { arrival = 'poisson' }"), "an open loop needs a rate"),
         (plan("pacing = { rate = 0 }"), "`rate`: a rate is above 0"),
         (plan("pacing = { rate = 1e300 }"), "`rate`: a rate is above 0 and at most 1e9 per second, and 1e+300 is not"),
-        (plan("witness = 2e9"), "`witness`: a rate is above 0 and at most 1e9 per second, and 2e+09 is not"),
+        (
+            plan("latency_probe = 2e9"),
+            "`latency_probe`: a rate is above 0 and at most 1e9 per second, and 2e+09 is not",
+        ),
         (
             plan("operations = 1_000_000_000_000_000_000_000"),
             "`operations` is 1000000000000000000000, and must be at most",

@@ -15,7 +15,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import compare
-from bakeoff.report.words.bundles import occasion_words
+from bakeoff.report.words.bundles import bundle_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 STORY = Story(contenders=(MARIADB, SQLITE), threads=(1, 8), presets=("a",), window_s=3, warm_up_s=1)
@@ -75,7 +75,7 @@ def test_the_first_sentence_names_both_sides_in_a_single_cell_too() -> None:
     found = ComparisonAnswer(
         **nothing, base_value=1, other_value=1, verdict="no difference", better=None, words="no difference shown"
     )
-    (first,) = occasion_words([found], metric("rate"), two_bundles=False)
+    (first,) = bundle_words([found], metric("rate"), two_bundles=False)
     assert first == "After against before: no difference shown."
 
 

@@ -146,7 +146,7 @@ def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -
 
 
 def fallen(run: RunRecord, at_s: float = 12.0) -> FaultRecord:
-    return killed(run, fell_again_s=at_s + run.block, fell_again_for_s=3.0, fell_again_to_ops_per_s=1_000)
+    return killed(run, second_drop_s=at_s + run.block, second_drop_for_s=3.0, second_drop_to_ops_per_s=1_000)
 
 
 def test_a_rate_that_falls_again_is_said(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_rate_that_falls_again_is_said(tmp_path: Path) -> None:
     assert f"{words} to 25 % of the rate before, for up to 3 s; 16 operations" in said
     some = answer(
         tmp_path / "some",
-        lambda run: [fallen(run) if run.block == 2 else killed(run, fell_again_for_s=0.0), frozen(run)],
+        lambda run: [fallen(run) if run.block == 2 else killed(run, second_drop_for_s=0.0), frozen(run)],
     )
     assert any("in 1 of 5 runs it fell again 14 s after the fault" in told for told in some.headline)
     at_once = answer(
@@ -215,7 +215,7 @@ def test_a_server_that_did_not_come_back_leads_and_the_budget_is_of_what_ended_b
 
     def conflicts(*found: Validity) -> Callable[[RunRecord], RunRecord]:
         errors = {"unknown": 4, "fail_conflict": 18}
-        seen = {"errors": errors, "error_ratio_beside_faults": 0.004, "validity": list(found), "error_samples": []}
+        seen = {"errors": errors, "error_ratio_outside_faults": 0.004, "validity": list(found), "error_samples": []}
         return lambda run: run.model_copy(update={**seen, "faults": [killed(run)]})
 
     told = Story(contenders=(MARIADB,), threads=(4,), presets=("a",), faults={"mariadb": [KILL]})
@@ -245,7 +245,7 @@ def test_a_plan_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
         ("time_to_detect_s", 0.024),
         ("time_without_writes_s", 5.5),
         ("time_to_full_rate_s", 6.1),
-        ("time_to_back_s", 5.3),
+        ("time_to_server_recovery_s", 5.3),
         ("rejoin_s", 0.3),
         ("longest_wait_s", 5.6),
         ("fault_errors", 16),
@@ -281,7 +281,7 @@ def test_the_share_that_failed_is_in_the_words_of_each_run(tmp_path: Path) -> No
         share = shares[run.block]
         seen = {
             "errors": {"unknown": 4},
-            "error_ratio_beside_faults": share,
+            "error_ratio_outside_faults": share,
             "validity": [Validity(name="errors", severity="invalid", ok=False, words=f"{share:.2%} too many")],
         }
         return run.model_copy(update=seen)

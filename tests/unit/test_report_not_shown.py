@@ -103,7 +103,7 @@ def run(client_cpu_s: float, server_cpu_s: float | None, *, unseen: bool = False
         clients=[],
         client_cpu_s=client_cpu_s,
         server=SimpleNamespace(cpu_s=server_cpu_s),
-        machine=SimpleNamespace(server_not_told_apart=unseen),
+        machine=SimpleNamespace(server_not_distinguished=unseen),
     )
 
 

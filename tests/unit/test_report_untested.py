@@ -41,7 +41,7 @@ def test_data_that_were_not_checked_are_said_in_the_same_sentence(tmp_path: Path
     ("change", "said"),
     [
         (lambda run: run, []),
-        (lambda run: untested(run, "witness"), []),
+        (lambda run: untested(run, "latency probe"), []),
         (
             lambda run: untested(run, "integrity") if run.block == 2 else run,
             ["The data were not checked in 1 of 3 runs."],

@@ -14,7 +14,7 @@ from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
 from bakeoff.model.faults import FaultRecord, PlannedFault, events
 from bakeoff.model.records.run import NodeSilence
-from bakeoff.schedule.faults import Faults, error_ratio_beside, with_effects
+from bakeoff.schedule.faults import Faults, error_ratio_outside_faults, with_effects
 from bakeoff.schedule.merge import merge_intervals
 from bakeoff.schedule.nodes import silences
 
@@ -230,8 +230,8 @@ def test_the_clients_seconds_become_what_a_fault_did() -> None:
     assert effect.without_writes_s == pytest.approx(0.8)
     assert effect.full_rate_s == pytest.approx(0.6, abs=0.11)
     assert (effect.unknown, effect.longest_wait_s) == (2, 0.7)
-    assert error_ratio_beside(found, intervals, 2.0) == 0.0
-    assert error_ratio_beside([never], intervals, 2.0) is None
+    assert error_ratio_outside_faults(found, intervals, 2.0) == 0.0
+    assert error_ratio_outside_faults([never], intervals, 2.0) is None
 
 
 def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothing() -> None:
@@ -241,7 +241,7 @@ def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothi
     (found,) = with_effects([late], merge_intervals(intervals), intervals, [ended_at(5.0)], 2.0)
     assert found.effect is None
     assert found.failure == "the window had ended before it was done"
-    assert error_ratio_beside([found], intervals, 2.0) is None
+    assert error_ratio_outside_faults([found], intervals, 2.0) is None
 
 
 def test_what_faults_did_that_are_one_event_is_told_once() -> None:

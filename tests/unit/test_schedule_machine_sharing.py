@@ -56,7 +56,7 @@ def test_together_both_learn_of_the_other_and_only_while_it_lasts() -> None:
 
 
 def test_who_measured_next_to_another_is_disturbed() -> None:
-    (found,) = [f for f in findings(judged(beside=['pid 7, "second"'])) if f.ok is False]
+    (found,) = [f for f in findings(judged(concurrent_runs=['pid 7, "second"'])) if f.ok is False]
     assert (found.severity, "next to another bakeoff run (pid 7" in found.words) == ("disturbed", True)
 
 

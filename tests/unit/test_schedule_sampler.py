@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bakeoff.provision import os_metrics
-from bakeoff.provision import other_processes as neighbours
+from bakeoff.provision import os_metrics, other_processes
 from bakeoff.provision.os_metrics import Process, Sample
 from bakeoff.schedule import sampler as sampler_module
 from bakeoff.schedule.nodes import Look
@@ -64,7 +63,7 @@ def test_beside_a_server_that_may_be_here_unseen_nobody_is_accused() -> None:
     sampler = Sampler(system(may_run_here_unseen=lambda: True), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
     sampler.last_look()
     assert "machine.others_cpu_s" not in sampler._looks[-1].counters
-    assert sampler.machine().server_not_told_apart
+    assert sampler.machine().server_not_distinguished
 
 
 def test_an_error_while_watching_is_kept_and_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,13 +100,13 @@ class Kernel:
         monkeypatch.setattr(sampler_module, "sample_machine", lambda: Sample({"cpu_busy_s": 1.5 * self.now_s}))
         monkeypatch.setattr(sampler_module, "cores_idle_s", lambda cores: 0.5 * self.now_s)
         monkeypatch.setattr(sampler_module, "sample_processes", self.of_processes)
-        monkeypatch.setattr(neighbours, "cores_busy_s", lambda cores: 1.5 * self.now_s)
-        monkeypatch.setattr(neighbours, "process_table", self.table)
+        monkeypatch.setattr(other_processes, "cores_busy_s", lambda cores: 1.5 * self.now_s)
+        monkeypatch.setattr(other_processes, "process_table", self.table)
 
     def of_processes(self, pids: list[int], table: object) -> Sample:
         return Sample({"cpu_user_s": self.now_s - self.began_s, "cpu_system_s": 0.0} if pids else {})
 
-    def table(self) -> neighbours.Table:
+    def table(self) -> other_processes.Table:
         self.now_s += self.reading_s / 2
         servers = {pid: Process(1, "server", False, self.now_s - self.began_s, 0.0) for pid in self.server}
         self.now_s += self.reading_s / 2

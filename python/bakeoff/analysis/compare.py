@@ -221,7 +221,7 @@ def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, matters: float
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
 
-    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`). matters: the relative
+    Where data can be added and judged again, `alpha` is what this analysis may take (`alpha_at`). matters: the relative
     size from which on a difference matters; equivalence within it is shown by two one-sided tests.
     """
     estimates = list(estimates)
@@ -406,7 +406,7 @@ def _difference_words(c: Comparison) -> str:
     size, interval = size_words(c.ratio, c.low, c.high, c.level)
     up = c.verdict == "higher"
     if c.design == "two bundles":
-        # What lies between occasions is not in the interval, so nothing is said of systems.
+        # What lies between bundles is not in the interval, so nothing is said of systems.
         name, way = c.objective.label, "higher" if up else "lower"
         return f"these two bundles differ: the {name} of {c.other} is {size} {way} than that of {c.base} {interval}"
     if c.objective.name == "rate":
@@ -440,7 +440,7 @@ def level_words(level: float) -> str:
 
 
 def _ratio(log_ratio: float) -> float:
-    """Two or three occasions can have an interval that no number holds; its ends stay finite."""
+    """Two or three bundles can have an interval that no number holds; its ends stay finite."""
     return math.exp(max(-_LOG_RATIO_MAX, min(_LOG_RATIO_MAX, log_ratio)))
 
 

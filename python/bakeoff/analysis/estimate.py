@@ -1,9 +1,9 @@
 """What one cell says of two systems before anything is decided: a log-ratio with its standard error, or why there is
 none.
 
-The unit of evidence is the repetition where two systems ran in common blocks (`paired`), and the occasion where they
+The unit of evidence is the repetition where two systems ran in common blocks (`paired`), and the bundle where they
 did not (`unpaired`): runs of one bundle share what was peculiar to its day. With one bundle a side what lies between
-occasions cannot be known, and is left out of the interval. See docs/method/bundles.md.
+bundles cannot be known, and is left out of the interval. See docs/method/bundles.md.
 """
 
 import math
@@ -30,7 +30,7 @@ RESOLUTION_RATIO = 1 / 1024
 Verdict = Literal[
     "higher", "lower", "equivalent", "no difference", "too few", "invalid runs", "too few operations", "not comparable"
 ]
-Design = Literal["paired", "two bundles", "occasions"]
+Design = Literal["paired", "two bundles", "several bundles"]
 FloatArray = NDArray[np.float64]
 Block = TypeVar("Block", bound=Hashable)
 
@@ -111,7 +111,7 @@ class Estimate:
     """What one cell says before anything is decided.
 
     base_value, other_value: geometric means, None if one of the runs is invalid, zero or undefined. repetitions: of
-    the one that has fewer, in units of evidence: blocks, runs or occasions. log_ratios: of each block, where there are.
+    the one that has fewer, in units of evidence: blocks, runs or bundles. log_ratios: of each block, where there are.
     """
 
     cell: str
@@ -287,49 +287,49 @@ def unpaired(
     objective: Metric,
     base: str,
     other: str,
-    base_occasions: Sequence[Sequence[RunValue]],
-    other_occasions: Sequence[Sequence[RunValue]],
+    base_bundles: Sequence[Sequence[RunValue]],
+    other_bundles: Sequence[Sequence[RunValue]],
 ) -> Estimate:
-    """For runs of different bundles: for each occasion of a side the values of its runs, in any order.
+    """For runs of different bundles: for each bundle of a side the values of its runs, in any order.
 
-    Several occasions: each counts once, with the mean of its logs; the difference of the sides' means has the variance
-    of occasions, pooled over both sides, with (occasions - 2) degrees of freedom. That assumes that occasions vary
+    Several bundles: each counts once, with the mean of its logs; the difference of the sides' means has the variance
+    of bundles, pooled over both sides, with (bundles - 2) degrees of freedom. That assumes that bundles vary
     alike on both sides, and holds its level with few and with unequal numbers of them, where Welch's does not.
 
-    One occasion each: the runs are the evidence, with Welch's standard error and degrees of freedom. The interval then
+    One bundle each: the runs are the evidence, with Welch's standard error and degrees of freedom. The interval then
     is about these two bundles only. Any invalid run refuses the comparison.
     """
-    sides = [[list(runs) for runs in side if runs] for side in (base_occasions, other_occasions)]
+    sides = [[list(runs) for runs in side if runs] for side in (base_bundles, other_bundles)]
     a, b = ([value for runs in side for value in runs] for side in sides)
     alone = all(len(side) == 1 for side in sides)
     finding: Evidence | Obstacle | None = _survivors({base: a, other: b})
     finding = finding or _obstacle(objective, {base: a, other: b}, least=REPETITIONS_MIN if alone else 1)
     if finding is None:
         finding = _welch(_logs(a), _logs(b)) if alone else _pooled(*([_mean_log(o) for o in side] for side in sides))
-    values = [_centre_of_occasions(side) for side in sides]
+    values = [_centre_of_bundles(side) for side in sides]
     evidence = sides if not alone else (a, b)
     return Estimate(
         cell,
         objective,
         base,
         other,
-        "two bundles" if alone else "occasions",
+        "two bundles" if alone else "several bundles",
         min(map(len, evidence)),
         values[0],
         values[1],
         finding,
-        (_ONE_OCCASION if alone else _occasions_words(*map(len, sides)),),
+        (_ONE_BUNDLE if alone else _bundles_words(*map(len, sides)),),
     )
 
 
-_ONE_OCCASION = (
-    "one occasion a side: how much two occasions of one and the same system differ is not known, and not in the"
+_ONE_BUNDLE = (
+    "one bundle a side: how much two bundles of one and the same system differ is not known, and not in the"
     " interval; give several bundles a side"
 )
 
 
-def _occasions_words(base: int, other: int) -> str:
-    words = f"{counted(base, 'occasion', 'occasions')} against {other}: each counts once, with the mean of its runs"
+def _bundles_words(base: int, other: int) -> str:
+    words = f"{counted(base, 'bundle', 'bundles')} against {other}: each counts once, with the mean of its runs"
     return words if min(base, other) > 1 else f"{words}; a single one is taken to vary as those of the other side do"
 
 
@@ -453,14 +453,14 @@ def _mean_log(values: Sequence[RunValue]) -> float:
 
 def _centre(values: Sequence[RunValue]) -> float | None:
     """Geometric mean, because ratios are compared; None if any value has none."""
-    return _centre_of_occasions([values])
+    return _centre_of_bundles([values])
 
 
-def _centre_of_occasions(occasions: Sequence[Sequence[RunValue]]) -> float | None:
-    """Geometric mean of the occasions' geometric means."""
-    if not occasions or not all(runs and all(map(_has_log, runs)) for runs in occasions):
+def _centre_of_bundles(bundles: Sequence[Sequence[RunValue]]) -> float | None:
+    """Geometric mean of the bundles' geometric means."""
+    if not bundles or not all(runs and all(map(_has_log, runs)) for runs in bundles):
         return None
-    return math.exp(sum(map(_mean_log, occasions)) / len(occasions))
+    return math.exp(sum(map(_mean_log, bundles)) / len(bundles))
 
 
 def _standard_error(values: FloatArray) -> float:

@@ -99,7 +99,7 @@ def effect(
     least = _least(rates) if fault.until_s - fault.begun_s >= WATCHED_S_MIN else None
     full_s = None if least is None else _full_again(fault, tenths, least)
     usual = float(np.median(rates)) if len(rates) else 0.0
-    fall = None if least is None or full_s is None else _fell_again(fault, tenths, least, usual, full_s)
+    fall = None if least is None or full_s is None else _second_drop(fault, tenths, least, usual, full_s)
     felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
     felt = [s for s in seconds if fault.may_explain(s) and s.start_s <= felt_until_s]
     waits_s = [s.longest_ms / 1e3 for s in felt]
@@ -126,9 +126,9 @@ def effect(
         gap_before_s=gap_before_s,
         rate_before_ops_per_s=None if least is None else usual,
         full_rate_s=None if full_s is None else full_s - fault.begun_s,
-        fell_again_s=None if fall is None else fall.begun_s - fault.begun_s,
-        fell_again_for_s=fall.lasted_s if fall else None if full_s is None else 0.0,
-        fell_again_to_ops_per_s=None if fall is None else fall.lowest,
+        second_drop_s=None if fall is None else fall.begun_s - fault.begun_s,
+        second_drop_for_s=fall.lasted_s if fall else None if full_s is None else 0.0,
+        second_drop_to_ops_per_s=None if fall is None else fall.lowest,
         felt_s=felt_until_s - fault.begun_s,
         watched_s=fault.until_s - fault.begun_s,
         longest_wait_s=max(waits_s, default=None),
@@ -137,7 +137,7 @@ def effect(
     )
 
 
-def error_ratio_beside(felt: Sequence[tuple[float, float]], seconds: Sequence[Second]) -> float:
+def error_ratio_outside_faults(felt: Sequence[tuple[float, float]], seconds: Sequence[Second]) -> float:
     """Of what ended in the window in seconds in which no fault was felt, the share that did not end ok. felt: from and
     to, seconds since the window's start."""
     quiet = [s for s in seconds if s.start_s >= 0 and not any(a < s.start_s + 1 and s.start_s <= b for a, b in felt)]
@@ -191,7 +191,7 @@ def _full_again(fault: Fault, tenths: Tenths, least: float) -> float | None:
     return None
 
 
-def _fell_again(fault: Fault, tenths: Tenths, least: float, usual: float, full_s: float) -> Fall | None:
+def _second_drop(fault: Fault, tenths: Tenths, least: float, usual: float, full_s: float) -> Fall | None:
     """The longest fall after the rate was back. A second that reaches into a fall of depth d by more than the share q/d
     is below the full rate, where q is what that leaves out: so the seconds below it begin and end so much beside it."""
     watched = (tenths.start_s >= full_s - 1e-6) & (tenths.start_s + TENTH_S <= fault.until_s + 1e-6)
@@ -263,7 +263,7 @@ def was_not_seen_back(seen: Observed) -> bool:
 
 
 FULL_RATE = "time_to_full_rate_s"
-BACK = "time_to_back_s"
+BACK = "time_to_server_recovery_s"
 FAULT_FIGURES: tuple[FaultFigure, ...] = (
     FaultFigure(
         "time_to_detect_s",
@@ -296,12 +296,12 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         _of_effect(full_rate_s),
     ),
     FaultFigure(
-        "fell_again_s",
+        "second_drop_s",
         "s",
         "time of a second fall",
         "For how long the rate was below the full rate once more after it had come back from a planned fault: of"
         " several such falls the longest; 0: it stayed.",
-        _of_effect(lambda effect: effect.fell_again_for_s),
+        _of_effect(lambda effect: effect.second_drop_for_s),
     ),
     FaultFigure(
         BACK,

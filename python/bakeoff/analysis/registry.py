@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..model.boundary import Rate
 from ..model.records.bundle import LoadRecord
-from ..suggestions import meant
+from ..suggestions import unknown
 from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Metric, Observed, OfOperation, OfRun, Unit
 from .percentiles import Bound, Distribution, Percentile
@@ -33,7 +33,7 @@ def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
     own = {rate.name: rate for rate in rates}
     found = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
     if found is None or bool(dot) != bool(rest):
-        raise UnknownMetric(f"there is no metric `{name}`", meant(base, [*_BY_NAME, *own]))
+        raise UnknownMetric(*unknown(f"there is no metric `{name}`", base, [*_BY_NAME, *own]))
     if rest and found.of_operation is None:
         hint = f"operations have of their own: {', '.join(one.name for one in METRICS if one.of_operation)}"
         raise UnknownMetric(f"`{found.name}` is not told of single operations", hint)

@@ -147,8 +147,8 @@ def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
         yield f"nodes.{index}.response", node.response
     for index, client in enumerate(run.clients):
         yield f"clients.{index}.headline", client.headline
-    for index, witness in enumerate(run.witness):
-        yield f"witness.{index}.service", witness.service
+    for index, probe in enumerate(run.latency_probe):
+        yield f"latency_probe.{index}.service", probe.service
 
 
 def _of_histogram(document: HistogramDoc) -> str | None:

@@ -129,7 +129,7 @@ def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
 
 
 def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
-    """What a reader of the bundle must know of its runs having been made on two occasions."""
+    """What a reader of the bundle must know of its runs having been made at two times."""
     words = [f"{CONTINUED}{now.info.created} with {finished} runs made before"]
     if added := len(now.plan.cells) - len(bundle.plan.cells):
         words.append(f"new cells: {added}; they shared no block with those runs, so drift lies between them")

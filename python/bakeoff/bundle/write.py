@@ -150,7 +150,7 @@ class BundleWriter:
             "inputs": {**bundle.info.inputs, **now.info.inputs},
             "allow_disturbed": bundle.info.allow_disturbed or now.info.allow_disturbed,
             "messages": [*bundle.info.messages, *told],
-            "looks": bundle.info.looks or _looks_of_old(bundle),
+            "analysed_repetitions": bundle.info.analysed_repetitions or _analysed_repetitions_of_old(bundle),
         }
         self.update(bundle.info.model_copy(update=changes))
         if now.info.allow_disturbed and not bundle.info.allow_disturbed:
@@ -208,7 +208,7 @@ class BundleWriter:
         files.write_text(self.folder, name, dumps(document))
 
 
-def _looks_of_old(bundle: Bundle) -> list[int]:
+def _analysed_repetitions_of_old(bundle: Bundle) -> list[int]:
     """A complete bundle from before analyses were recorded was analysed at its end."""
     return [bundle.plan.repetitions] if bundle.info.state == "complete" and not bundle.analyses else []
 

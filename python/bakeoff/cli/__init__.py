@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import NoReturn
 
 from .. import __version__, interrupts
 from ..errors import BakeoffError, ExitCode, PlanError
+from ..renamed import COMMAND_LINE, now_called
 from .commands import (
     bundles,
     compare,
@@ -78,8 +80,12 @@ class _Parser(argparse.ArgumentParser):
             flush()
 
     def error(self, message: str) -> NoReturn:
-        say(self.format_usage(), end="")
-        say(f"{self.prog}: error: {message}")
+        """Of an option, or a word that one takes, which has another name now, only that."""
+        words = re.findall(r"(?:invalid choice: '|unrecognized arguments: )([^\s'=]+)", message)
+        renamed = next(filter(None, (now_called(word, COMMAND_LINE.values()) for word in words)), "")
+        if not renamed:
+            say(self.format_usage(), end="")
+        say(f"{self.prog}: error: {renamed or message}")
         sys.exit(ExitCode.USAGE)
 
 

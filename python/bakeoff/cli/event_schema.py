@@ -15,7 +15,7 @@ from ..model.records.run import Percentiles, Standing, Validity
 EVENTS_FORMAT = 1
 
 
-class CellTold(Document):
+class CellDescription(Document):
     id: str
     label: str
     system: str
@@ -30,7 +30,7 @@ class Begin(Document):
     bakeoff_version: str
     title: str
     bundle: str = Field(description="the folder that is written")
-    cells: list[CellTold]
+    cells: list[CellDescription]
     runs: int = Field(description="of the whole plan; of a search, the most that it may take")
     runs_done: int = Field(description="that the bundle has already (`--resume`)")
 
@@ -39,7 +39,7 @@ class CellAdded(Document):
     """A search tries a level for the first time."""
 
     event: Literal["cell_added"] = "cell_added"
-    cell: CellTold
+    cell: CellDescription
 
 
 class Loading(Document):
@@ -94,7 +94,7 @@ class Second(Document):
     reconnects: int
 
 
-class WarningTold(Document):
+class WarningEvent(Document):
     """Something that a person should know."""
 
     event: Literal["warning"] = "warning"
@@ -143,6 +143,6 @@ class Done(Document):
     report: str | None = Field(description="report.html; null: none was made")
 
 
-Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done
+Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningEvent | RunEnds | Compared | Done
 EVENTS: tuple[type[Document], ...] = get_args(Event)
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])

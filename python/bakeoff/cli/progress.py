@@ -21,7 +21,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..schedule.conductor import View
 from ..schedule.merge import merge_intervals
 from ..schedule.run_order import Slot
-from .event_schema import Begin, CellAdded, CellTold, Loading, Phase, RunBegins, RunEnds, Second, WarningTold
+from .event_schema import Begin, CellAdded, CellDescription, Loading, Phase, RunBegins, RunEnds, Second, WarningEvent
 from .output import flush, say, show
 
 CLEAR = "\r\x1b[K"
@@ -214,10 +214,10 @@ class Events(Line):
         self._run = ""
 
     def message(self, words: str) -> None:
-        tell(WarningTold(run=self._run, words=words))
+        tell(WarningEvent(run=self._run, words=words))
         super().message(words)
 
 
-def _told(cell: Cell) -> CellTold:
+def _told(cell: Cell) -> CellDescription:
     c = cell.record
-    return CellTold(id=c.id, label=c.label, system=c.system, levels=c.levels)
+    return CellDescription(id=c.id, label=c.label, system=c.system, levels=c.levels)

@@ -232,7 +232,7 @@ def _event_section(event: type[Document]) -> Iterator[str]:
 
 
 def _type(field: dict[str, object]) -> str:
-    """ "number", "list of CellTold", "string or null"."""
+    """ "number", "list of CellDescription", "string or null"."""
     if isinstance(among := field.get("anyOf"), list):
         return " or ".join(_type(one) for one in among)
     if "enum" in field:

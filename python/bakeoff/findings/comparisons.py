@@ -44,7 +44,7 @@ class Compared:
     pending: list[AnalysisRecord] = field(default_factory=list)
 
     @property
-    def look(self) -> int:
+    def analysis(self) -> int:
         """Which analysis this is, from 1."""
         return len(self.before) + 1
 
@@ -149,7 +149,7 @@ def value_thresholds(plan: PlanRecord) -> list[str]:
 
 def _was_answered(bundle: Bundle, made: int) -> bool:
     """Of a bundle from before analyses were recorded: whether this answer was given at its end."""
-    return bundle.info.state == "complete" or made in bundle.info.looks
+    return bundle.info.state == "complete" or made in bundle.info.analysed_repetitions
 
 
 def _before_records(
@@ -157,7 +157,7 @@ def _before_records(
 ) -> list[AnalysisRecord]:
     """The analyses of a bundle from before they were recorded, which noted only over how many repetitions they were."""
     found: list[AnalysisRecord] = []
-    blocks_of = sorted(blocks for blocks in set(bundle.info.looks) if REPETITIONS_MIN <= blocks < made)
+    blocks_of = sorted(blocks for blocks in set(bundle.info.analysed_repetitions) if REPETITIONS_MIN <= blocks < made)
     for blocks in blocks_of:
         seen = {cell: [run for run in of if run.block <= blocks] for cell, of in runs.items()}
         estimates = _estimates(contest, metrics, pairs, bundle, seen, analyses.claims(found))
@@ -211,9 +211,7 @@ def estimate_in_blocks(
         return found
     where = f"in {apart} of {counted(apart + together, 'block', 'blocks')} other blocks' runs lie between the two"
     if apart > together:
-        why = (
-            f"not compared: their runs were made on different occasions ({where}); run the plan anew, without --resume"
-        )
+        why = f"not compared: their runs were made at different times ({where}); run the plan anew, without --resume"
         return replace(found, finding=Obstacle("not comparable", why))
     return replace(found, notes=(*found.notes, f"{where}: what drifted meanwhile is in the difference"))
 

@@ -42,7 +42,7 @@ class CellsDiffer(Document):
 
 #: Of each comparison, and of two neighbours in a sweep.
 HINTS_MAX = 5
-NEIGHBOURS_MAX = 3
+BETWEEN_LEVELS_MAX = 3
 #: By what they are about: of each kind the one that differs most is named.
 _METRICS = {
     "rate": "rate",
@@ -100,7 +100,7 @@ class Differs:
         kept = [hint for hint in hints if kinds[hint.name] not in said and first[kinds[hint.name]] == hint.name]
         return [_figure_differs(hint) for hint in kept[:HINTS_MAX]]
 
-    def neighbours(self) -> list[CellsDiffer]:
+    def between_levels(self) -> list[CellsDiffer]:
         """Along the axis: the server's counters that moved most from one level to the next, each per operation."""
         contest = self._contest
         if contest.axis is None or not contest.is_swept(contest.axis):
@@ -118,7 +118,7 @@ class Differs:
                         base=ends[0],
                         other=ends[1],
                         objective_ratio=self._objective_ratio(base, other),
-                        figures=told[:NEIGHBOURS_MAX],
+                        figures=told[:BETWEEN_LEVELS_MAX],
                     )
                 )
         return found

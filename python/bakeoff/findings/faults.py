@@ -47,9 +47,9 @@ class FaultAnswer(Document):
     unknown: int = 0
     #: Runs in which the rate fell again after it had come back; when, from the fault (least and most); and to which
     #: share of the rate before.
-    fell_again: int = 0
-    fell_again_at_s: tuple[float, float] = (0.0, 0.0)
-    fell_again_to_ratio: float = 0.0
+    second_drop: int = 0
+    second_drop_at_s: tuple[float, float] = (0.0, 0.0)
+    second_drop_to_ratio: float = 0.0
     #: The load was a closed loop, in which a user who waits asks nothing.
     closed: bool = False
     #: In whole windows: operations that took longer than a second, over all of those runs, and the longest of all.
@@ -106,8 +106,8 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
     """done: the faults of the event, of each run."""
     faults = [fault for of_run in done for fault in of_run]
     effects = _effects(faults)
-    fell = [one for one in effects if one.fell_again_s is not None]
-    fell_at_s = [one.fell_again_s or 0.0 for one in fell]
+    fell = [one for one in effects if one.second_drop_s is not None]
+    fell_at_s = [one.second_drop_s or 0.0 for one in fell]
     figures = {}
     for figure in FAULT_FIGURES:
         values = [value for of_run in done if (value := figure.of_faults(of_run)) is not None]
@@ -122,10 +122,11 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
             "not_noticed": sum(all(effect.detect_s is None for effect in _effects(of_run)) for of_run in done),
             "failed": sum(effect.failed for effect in effects),
             "unknown": sum(effect.unknown for effect in effects),
-            "fell_again": len(fell),
-            "fell_again_at_s": (min(fell_at_s, default=0.0), max(fell_at_s, default=0.0)),
-            "fell_again_to_ratio": min(
-                ((one.fell_again_to_ops_per_s or 0.0) / (one.rate_before_ops_per_s or 1.0) for one in fell), default=0.0
+            "second_drop": len(fell),
+            "second_drop_at_s": (min(fell_at_s, default=0.0), max(fell_at_s, default=0.0)),
+            "second_drop_to_ratio": min(
+                ((one.second_drop_to_ops_per_s or 0.0) / (one.rate_before_ops_per_s or 1.0) for one in fell),
+                default=0.0,
             ),
             "rejoined": _ways(fault.rejoined for fault in faults if fault.rejoined),
             "after_load": any(fault.after_load for fault in faults),

@@ -153,7 +153,7 @@ def _beyond_budget_words(runs: Sequence[RunRecord], budget_ratio: float, abort_r
     failed = sum(sum(run.errors.values()) for run in runs)
     conflicts = sum(run.errors.get("fail_conflict", 0) for run in runs)
     asked = failed + sum(run.ok for run in runs)
-    faults = any(run.error_ratio_beside_faults is not None for run in runs)
+    faults = any(run.error_ratio_outside_faults is not None for run in runs)
     if failed > asked * _MOSTLY and not faults:
         return f"{failed:,} of {asked:,} operations failed"
     in_conflict = conflicts > failed * _MOSTLY

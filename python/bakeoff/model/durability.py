@@ -53,7 +53,7 @@ def read(portable: Mapping[str, str]) -> Survival | None:
 
 
 def kind_of_loss(survival: Survival) -> tuple[bool, bool, bool]:
-    """What two systems must have in common to be comparable: whether commits are lost on either occasion, and whether
+    """What two systems must have in common to be comparable: whether commits are lost in either case, and whether
     the data stay whole. How many are lost is told beside."""
     return survival.lost_when_killed != NOTHING, survival.lost_at_power_loss != NOTHING, survival.whole
 

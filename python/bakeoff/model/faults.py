@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from .boundary import Document
 
@@ -73,9 +73,13 @@ class FaultEffect(Document):
     full_rate_s: float | None = None
     #: After the rate was back it fell once more, and of such falls this was the longest: when it began, seconds from
     #: the fault; for how long (0: it did not fall, None: not known); to which rate in its lowest second.
-    fell_again_s: float | None = None
-    fell_again_for_s: float | None = None
-    fell_again_to_ops_per_s: float | None = None
+    second_drop_s: float | None = Field(default=None, validation_alias=AliasChoices("second_drop_s", "fell_again_s"))
+    second_drop_for_s: float | None = Field(
+        default=None, validation_alias=AliasChoices("second_drop_for_s", "fell_again_for_s")
+    )
+    second_drop_to_ops_per_s: float | None = Field(
+        default=None, validation_alias=AliasChoices("second_drop_to_ops_per_s", "fell_again_to_ops_per_s")
+    )
     #: How long it was felt: until the rate was back and the server, too; else for as long as it was watched.
     felt_s: float = 0.0
     #: How long the load was watched after the fault: until the next one, or the window's end.

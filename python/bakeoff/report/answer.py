@@ -34,7 +34,7 @@ from .words.cells import abort_words
 from .words.clients_and_nodes import client_sentences, lag_sentences, places_differ_words
 from .words.doubts import disturbed_sentences, lost_sentences, resume_words
 from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with_failures
-from .words.headline import aside_words, headline_words, value_look_words
+from .words.headline import aside_words, headline_words, value_analysis_words
 from .words.limits import threshold_sentences
 from .words.not_shown import limits_of
 
@@ -71,9 +71,9 @@ class Answer(Document):
     #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
     over_all: list[ComparisonAnswer] = Field(default_factory=list)
     #: Along the axis of a sweep: what the server's own counters did from each level to the next.
-    neighbours: list[CellsDiffer] = Field(default_factory=list)
+    between_levels: list[CellsDiffer] = Field(default_factory=list)
     #: Which analysis of this bundle it is, from 1: data were added after those before it.
-    look: int = 1
+    analysis: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
@@ -169,7 +169,7 @@ def answer_and_records(
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
         compared = replace(compared, by_setting=by_setting)
-    neighbours = differs.neighbours() if search is None else []
+    between_levels = differs.between_levels() if search is None else []
     held = limit_findings(contest, bundle, runs, compared.alpha)
     judged = thresholds(contest, bundle, runs, search, compared)
     against = contradictions(contest, search, held, judged)
@@ -196,17 +196,17 @@ def answer_and_records(
             *lost_sentences(bundle, runs),
             *(f"{one.words}." for one in against),
             *threshold_sentences(judged),
-            *value_look_words(plan, compared),
+            *value_analysis_words(plan, compared),
             *headline_words(
-                contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow, leading
+                contest, compared, shapes, between_levels, cells, held, search, bundle.runs, faults, lags, slow, leading
             ),
         ],
-        aside=aside_words(contest, compared, shapes, neighbours, cells),
+        aside=aside_words(contest, compared, shapes, between_levels, cells),
         thresholds=judged,
         comparisons=compared.by_setting,
         over_all=compared.over_all,
-        neighbours=neighbours,
-        look=compared.look,
+        between_levels=between_levels,
+        analysis=compared.analysis,
         shapes=shapes,
         search=search,
         contradictions=against,

@@ -85,9 +85,9 @@ def seconds_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     return _of_seconds(bundle, bundle.intervals, columns)
 
 
-def watched_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
-    """One row a look at server and machine in every run; second: when, since the warm-up began; length_s: since the
-    look before. columns: as of `seconds_table`."""
+def samples_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
+    """One row a sample of server and machine in every run; second: when, since the warm-up began; length_s: since the
+    sample before. columns: as of `seconds_table`."""
     return _of_seconds(bundle, bundle.server, columns)
 
 

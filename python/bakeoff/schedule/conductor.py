@@ -71,7 +71,7 @@ class Conductor:
     _loads: dict[str, LoadRecord] = field(default_factory=dict)
     #: Called before a disturbed run is repeated: it may wait until the machine is quiet.
     before_repeating: Callable[[], None] = lambda: None
-    #: Of this occasion, on data that others have inserted into.
+    #: Of this `bakeoff run`, on data that others have inserted into.
     _first_turn: int = field(default_factory=random_first_turn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)

@@ -205,10 +205,12 @@ def _oldest_s(result: RunResult) -> float:
     return max(result.unfinished.max_ns, result.backlog.max_ns) / 1e9
 
 
-def error_ratio_beside(records: Sequence[FaultRecord], intervals: Sequence[Interval], warm_up_s: float) -> float | None:
+def error_ratio_outside_faults(
+    records: Sequence[FaultRecord], intervals: Sequence[Interval], warm_up_s: float
+) -> float | None:
     """None: nothing was done to a server."""
     felt = [(r.begun_s, r.begun_s + r.effect.felt_s) for r in records if r.begun_s is not None and r.effect is not None]
-    return analysis.error_ratio_beside(felt, seconds_of(intervals, warm_up_s)) if felt else None
+    return analysis.error_ratio_outside_faults(felt, seconds_of(intervals, warm_up_s)) if felt else None
 
 
 def tenths_of(rows: Sequence[Mapping[str, float]], warm_up_s: float) -> analysis.Tenths:

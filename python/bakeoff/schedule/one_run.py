@@ -27,7 +27,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import run_record
-from .faults import Faults, error_ratio_beside, with_effects
+from .faults import Faults, error_ratio_outside_faults, with_effects
 from .instance import Instance
 from .machine_sharing import Others, cores_of, shares_cores
 from .merge import Merged, merge_intervals, merge_results
@@ -92,7 +92,7 @@ def make(
     writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
     record = run_record.record(slot, cell, plan, started, measured, merged, server, checks)
     record.faults = with_effects(measured.faults, timeline, intervals, measured.results, plan.warm_up_s)
-    record.error_ratio_beside_faults = error_ratio_beside(record.faults, intervals, plan.warm_up_s)
+    record.error_ratio_outside_faults = error_ratio_outside_faults(record.faults, intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()
     record.shares_cores = shares_cores(plan, system) and any(place.is_here for place in measured.places)
@@ -193,7 +193,7 @@ def _start_clients(
         document.warm_up_s = plan.warm_up_s
         document.retry = cell.retry
         document.error_budget_ratio = plan.record.error_budget_ratio
-        document.witness_rate_ops_per_s = plan.measure.witness_rate_ops_per_s if client == 0 else None
+        document.witness_rate_ops_per_s = plan.measure.latency_probe_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
         if plan.measure.event_log:

@@ -101,8 +101,8 @@ class Repeats:
         return sum(len(runs) - 1 for runs in self._places.values())
 
 
-#: Of these an occasion draws its first: two of them meet by chance in one of 100,000 cases. The keys of so many turns
-#: fit 63 bits where a workload steps by 10^11.
+#: Of these a `bakeoff run` draws its first: two of them meet by chance in one of 100,000 cases. The keys of so many
+#: turns fit 63 bits where a workload steps by 10^11.
 _TURNS = 2**25
 
 
@@ -138,7 +138,7 @@ def _work(cell: Cell) -> str:
 
 
 def random_first_turn() -> int:
-    """The first turn of an occasion on data that others have inserted into: nobody knows which turns they had."""
+    """The first turn of a `bakeoff run` on data that others have inserted into: nobody knows which turns they had."""
     return secrets.randbelow(_TURNS)
 
 

@@ -50,7 +50,7 @@ class Measured:
     faults: list[FaultRecord]
     warnings: list[str]
     alive_after: bool
-    beside: list[str]
+    concurrent_runs: list[str]
 
 
 def record(
@@ -98,11 +98,11 @@ def record(
         workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
         workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
         steal_ratio=max(r.cost.steal_ratio for r in results),
-        witness=[r.witness for r in results if r.witness is not None],
+        latency_probe=[r.witness for r in results if r.witness is not None],
         event_log=[r.event_log for r in results if r.event_log is not None],
         server=server,
         machine=measured.sampler.machine(),
-        beside=measured.beside,
+        concurrent_runs=measured.concurrent_runs,
         watching_failure=measured.sampler.failure,
         engine_warnings=measured.warnings,
         evidence=[r.evidence for r in results],
@@ -284,7 +284,7 @@ def validity(
         clients_reported=len(results),
         interrupted=any(r.interrupted for r in results),
         server_alive=server_alive,
-        latency_probe=plan.measure.witness_rate_ops_per_s is not None,
+        latency_probe=plan.measure.latency_probe_rate_ops_per_s is not None,
         replaces_sessions=cell.workload.replaces_sessions,
         writes=cell.workload.writes,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=record.due is not None),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import chain, pairwise
 
 from ..model.records.run import MachineSide, NodeSilence, ServerSide
-from ..provision import other_processes as neighbours
+from ..provision import other_processes
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
 from .nodes import Look, NodeWatch, Processes
@@ -62,7 +62,7 @@ class Sampler:
         self._server_unseen = system.may_run_here_unseen()
         self._servers: list[int] = []  # their processes at the latest look
         self._servers_used = Processes()
-        self._tables: list[neighbours.Table] = []  # the first of the window and the latest
+        self._tables: list[other_processes.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
         self._engine_pids = list(engine_pids)
         self._epoch_s = epoch_unix_ns / 1e9
@@ -160,9 +160,9 @@ class Sampler:
         tables, ours = self._tables, [*self._engine_pids, *self._servers]
         return MachineSide(
             cores=self._cores,
-            server_not_told_apart=self._server_unseen,
+            server_not_distinguished=self._server_unseen,
             other_cpu_ratio=self._other_cpu_ratio(),
-            other_process=neighbours.busiest_other(tables[0], tables[-1], ours) if tables else "",
+            other_process=other_processes.busiest_other(tables[0], tables[-1], ours) if tables else "",
             idle_ratio=self._idle_ratio(length_s),
             swapped_bytes=_whole(self._grown(_SWAPPED)),
             own_swapped_bytes=_whole(self._grown(_OWN_SWAPPED)),
@@ -294,12 +294,12 @@ class Sampler:
     def _new_look(self) -> Look:
         return Look(time.time() - self._epoch_s, tick=len(self._looks))
 
-    def _look_at_others(self, look: Look, servers: list[int]) -> neighbours.Table:
+    def _look_at_others(self, look: Look, servers: list[int]) -> other_processes.Table:
         """All processes, and how much those that are not ours have used."""
-        table, all_s = neighbours.look(self._cores, self._engine_pids)
-        ours_s = self._servers_used.counted(servers, {"cpu_s": neighbours.used_s(servers, table)})["cpu_s"]
+        table, all_s = other_processes.look(self._cores, self._engine_pids)
+        ours_s = self._servers_used.counted(servers, {"cpu_s": other_processes.used_s(servers, table)})["cpu_s"]
         if all_s is not None:
-            used = neighbours.used_s(self._engine_pids, table) + table[os.getpid()].cpu_s
+            used = other_processes.used_s(self._engine_pids, table) + table[os.getpid()].cpu_s
             look.counters[_OURS] = used + ours_s
         if all_s is not None and not self._server_unseen:
             look.counters[_OTHERS] = all_s - ours_s
@@ -308,7 +308,7 @@ class Sampler:
                 self._tables = [*self._tables[:1], table]
         return table
 
-    def _look_at_own_swap(self, look: Look, servers: list[int], table: neighbours.Table) -> None:
+    def _look_at_own_swap(self, look: Look, servers: list[int], table: other_processes.Table) -> None:
         """By how much the swapped memory of ours changed, either way, since the first look. Read only where the machine
         has swapped since: a server may have a hundred processes."""
         if (all_of_it := look.counters.get(_SWAPPED)) is None:
@@ -319,7 +319,7 @@ class Sampler:
             self._own_swap = all_of_it, now
         look.counters[_OWN_SWAPPED] = self._own_swapped
 
-    def _look_at_processes(self, pids: dict[str, list[int]], table: neighbours.Table) -> Look:
+    def _look_at_processes(self, pids: dict[str, list[int]], table: other_processes.Table) -> Look:
         """Of each node, where there are several, and of all. A server that was started again has others."""
         look = self._new_look()
         if self._embedded:

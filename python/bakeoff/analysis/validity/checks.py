@@ -195,11 +195,11 @@ def _clocks(run: JudgedRun) -> Validity | None:
     return finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words, float(bound_ns), bound)
 
 
-def _witness(run: JudgedRun) -> Validity | None:
-    if not run.latency_probe or run.record.witness:
+def _latency_probe(run: JudgedRun) -> Validity | None:
+    if not run.latency_probe or run.record.latency_probe:
         return None
     words = "not tested: no session of its own beside the load, whose times could have been compared"
-    return finding("witness", None, "note", words)
+    return finding("latency probe", None, "note", words)
 
 
 def _event_log(run: JudgedRun) -> Validity | None:
@@ -307,7 +307,7 @@ CHECKS: tuple[Callable[[JudgedRun], Validity | None], ...] = (
     _clients,
     _crowded,
     _clocks,
-    _witness,
+    _latency_probe,
     _event_log,
     _steady,
     _connections,

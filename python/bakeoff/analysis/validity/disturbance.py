@@ -98,7 +98,7 @@ OWN_SWAP_RATIO = 0.1
 
 def other_processes(run: JudgedRun) -> Validity | None:
     machine = run.machine
-    if machine.server_not_told_apart:
+    if machine.server_not_distinguished:
         words = (
             "not tested: the server seems to run on this machine, and its CPU time cannot be told from that of others"
         )
@@ -155,7 +155,7 @@ def stall(run: JudgedRun) -> Validity | None:
 
 
 def another_run(run: JudgedRun) -> Validity | None:
-    others = run.record.beside if run.is_measured_here else []
+    others = run.record.concurrent_runs if run.is_measured_here else []
     if not others:
         return None
     words = f"measured next to another bakeoff run ({'; '.join(others)}): each slowed the other"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...analysis.thresholds import Condition, Outcome
     from ...bundle.read import Bundle
     from ...findings.between_bundles.both_sides import Joined
-    from ...findings.between_bundles.comparison import Occasions
+    from ...findings.between_bundles.comparison import BundleComparison
     from ...findings.between_bundles.conditions import Change
     from ...findings.between_bundles.search_check import SearchCheck
 
@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         run,
         help="compare bundles",
         description="Compares what was measured after with what was measured before, cell by cell. One bundle a side"
-        " tells how these two bundles differ; several a side are occasions, and tell how the systems do.",
+        " tells how these two bundles differ; several a side tell how the systems do.",
         epilog='example:\n  bakeoff compare before after --fail-if "rate < -5%" --fail-if "latency_p99 > 10%"\n'
         "  bakeoff compare monday tuesday wednesday --against thursday friday saturday",
     )
@@ -265,16 +265,16 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
         raise PlanError(str(error), where="--fail-if", hint=getattr(error, "hint", "")) from error
 
 
-def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
+def _document(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
     from ...report.answer import unreadable_in
     from ...report.words.bundles import answers_of, headline_words
 
     return {
         "headline": [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))],
-        "analysis": {"number": found.look, "alpha": found.alpha},
+        "analysis": {"number": found.analysis, "alpha": found.alpha},
         "changed": [asdict(change) for change in found.changed],
         "doubts": found.doubts,
-        "occasions": [
+        "spreads": [
             {"objective": spread.objective.name, "cell": cell, **asdict(parts), "words": str(spread)}
             for spread in found.spreads
             for cell, parts in spread.parts.items()
@@ -287,7 +287,7 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
     }
 
 
-def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
+def show_found(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) -> None:
     from ...report.answer import unreadable_in
     from ...report.words.bundles import analysis_words, answers_of, headline_words
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...bundle.read import Bundle
 
-TABLES = ("runs", "cells", "clients", "seconds", "watched")
+TABLES = ("runs", "cells", "clients", "seconds", "samples")
 #: By the ending of a file.
 FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 
@@ -28,19 +28,19 @@ def add(commands: Commands) -> None:
         help="a bundle's runs, cells, clients or seconds as a table: CSV, Markdown, Parquet",
         description="Makes a table of a bundle. runs: one row a run, with its value of every metric. cells: one row a"
         " cell, with the typical repetition and its interval. clients: one row a client of every run with several."
-        " seconds: one row a second of every run, as its clients saw it. watched: one row a look at server and machine."
-        " Units are those of docs/reference/metrics.md.",
+        " seconds: one row a second of every run, as its clients saw it. samples: one row a sample of server and"
+        " machine. Units are those of docs/reference/metrics.md.",
         epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
-        "  bakeoff export my-bundle --every --long -o figures.parquet\n"
+        "  bakeoff export my-bundle --all-metrics --long -o figures.parquet\n"
         "  bakeoff export my-bundle --table seconds --metric rate_ops_per_s --metric p99_ms -o seconds.csv",
     )
     p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
     p.add_argument("--table", choices=TABLES, default="runs", help="default: runs")
     add_metric(p, "a column: rate, latency_p99.read, db.Threads_running, ... (default: all that some row has)")
     p.add_argument(
-        "--every",
+        "--all-metrics",
         action="store_true",
-        help="the metrics of every operation, too, and the means of all that server and machine were watched by",
+        help="the metrics of every operation, too, and the means of all samples of server and machine",
     )
     p.add_argument("--long", action="store_true", help="one row for each value, with its metric and unit")
     p.add_argument(
@@ -105,15 +105,17 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
         clients_table,
         every_metric,
         runs_table,
+        samples_table,
         seconds_table,
-        watched_table,
         without_empty,
     )
 
-    of_each = {"clients": clients_table, "seconds": seconds_table, "watched": watched_table}
+    of_each = {"clients": clients_table, "seconds": seconds_table, "samples": samples_table}
     if make := of_each.get(options.table):
-        if options.every:
-            raise PlanError(f"--table {options.table} has all there is anyway", where="--every", hint="leave it out")
+        if options.all_metrics:
+            raise PlanError(
+                f"--table {options.table} has all there is anyway", where="--all-metrics", hint="leave it out"
+            )
         try:
             return make(bundle, options.metric)
         except UnknownMetric as error:
@@ -121,7 +123,7 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
     of = runs_table if options.table == "runs" else cells_table
     if options.metric:
         return of(bundle, named(options.metric, "--metric", [bundle]))
-    return without_empty(of(bundle, every_metric(bundle) if options.every else all_metrics(bundle.plan.rates)))
+    return without_empty(of(bundle, every_metric(bundle) if options.all_metrics else all_metrics(bundle.plan.rates)))
 
 
 def _bytes(table: pa.Table, file_format: str, *, units: bool) -> bytes:

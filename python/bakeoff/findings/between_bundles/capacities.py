@@ -78,7 +78,7 @@ def capacity_estimate(one: Match, before: Sequence[Bundle], after: Sequence[Bund
             if capacity is None or None in (capacity.estimate, capacity.low, capacity.high):
                 why = "no run was made" if capacity is None else capacity.words
                 obstacle = Obstacle("not comparable", f"not compared: {name} found no {metric.label}: {why}")
-                return Estimate(one.label, metric, "before", "after", "occasions", 0, None, None, obstacle)
+                return Estimate(one.label, metric, "before", "after", "several bundles", 0, None, None, obstacle)
     values = {name: [c.estimate for c in found if c is not None and c.estimate] for name, found in sides.items()}
     estimate = unpaired(one.label, metric, "before", "after", *([[value] for value in of] for of in values.values()))
     if any(len(of) > 1 for of in values.values()):

@@ -1,6 +1,6 @@
 """Bundles against bundles, cell by cell: did something change between then and now?
 
-Each bundle is one occasion. `compare` matches their cells, refuses what makes the comparison meaningless, says what
+Each bundle counts once. `compare` matches their cells, refuses what makes the comparison meaningless, says what
 else differs, and judges all objectives and cells as one family.
 """
 
@@ -20,7 +20,7 @@ from ...errors import BakeoffError, BundleError, PlanError
 from ...model.records.bundle import AnalysisRecord
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
-from ...suggestions import meant
+from ...suggestions import unknown
 from ..interim_analyses import fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
 from .capacities import are_searches, capacity_estimate, without_levels
@@ -43,11 +43,11 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Occasions:
+class BundleComparison:
     """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
-    matches: the cells that were compared; gone: those that not every bundle has. spreads: what lies between occasions
+    matches: the cells that were compared; gone: those that not every bundle has. spreads: what lies between bundles
     and what within, where a side has several. same: both sides are one bundle, and nothing was compared. searches: they
-    were compared by what they found. look: which analysis of these bundles this is, from 1;
+    were compared by what they found. analysis: which analysis of these bundles this is, from 1;
     alpha: what it may take, None where nothing new is claimed; pending: what has to be recorded
     before this is shown."""
 
@@ -60,7 +60,7 @@ class Occasions:
     spreads: list[Spread] = field(default_factory=list)
     same: bool = False
     searches: bool = False
-    look: int = 1
+    analysis: int = 1
     alpha: float | None = None
     pending: list[AnalysisRecord] = field(default_factory=list)
 
@@ -71,7 +71,7 @@ def compared(
     objectives: Sequence[Metric],
     allowed: Collection[str] = (),
     matters: float | None = None,
-) -> Occasions:
+) -> BundleComparison:
     """`compare`, for somebody who may act on it: recorded first in every bundle that can be written to, as an analysis
     of what both sides contain. Where none can, nothing is claimed that was not claimed before."""
     found = compare(before, after, objectives, allowed, matters)
@@ -115,7 +115,7 @@ def compare(
     matters: float | None = None,
     *,
     can_record: bool = True,
-) -> Occasions:
+) -> BundleComparison:
     """`after` against `before`, each at least one bundle. allowed: keys of differences that the user wants.
     matters: the relative size from which on a difference matters.
 
@@ -124,7 +124,7 @@ def compare(
     something differs that makes the comparison meaningless and is not allowed.
     """
     if len(before) == len(after) == 1 and _identity(before[0]) == _identity(after[0]):
-        return Occasions([], [], [], [], same=True)
+        return BundleComparison([], [], [], [], same=True)
     _refuse_copies([*before, *after])
     searched = before, after
     searching = are_searches([*before, *after])
@@ -165,7 +165,7 @@ def compare(
         names = [[_name(bundle) for bundle in side] for side in (before, after)]
         pending = [record(data, list(estimates), alpha, comparisons, *names)]
     doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
-    return Occasions(
+    return BundleComparison(
         list(comparisons.values()),
         changed,
         [f"{label}: only {AFTER}" for label in found.new],
@@ -173,7 +173,7 @@ def compare(
         found.matches,
         found.gone,
         [spread for o in objectives if (spread := _spread(before, after, found.matches, o)).parts],
-        look=len(earlier) + len(turned) + 1,
+        analysis=len(earlier) + len(turned) + 1,
         alpha=alpha,
         pending=pending,
         searches=searching,
@@ -233,9 +233,8 @@ def refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
     known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *MATCHED, *factors})
     for key in allowed:
         if key not in known:
-            raise PlanError(
-                f"nothing that may differ is called {key!r}", where="--allow-different", hint=meant(key, known)
-            )
+            what, hint = unknown(f"nothing that may differ is called {key!r}", key, known)
+            raise PlanError(what, where="--allow-different", hint=hint)
 
 
 def _refuse_copies(bundles: Sequence[Bundle]) -> None:
@@ -245,7 +244,7 @@ def _refuse_copies(bundles: Sequence[Bundle]) -> None:
         if (twin := seen.setdefault(_identity(bundle), bundle)) is not bundle:
             raise BundleError(
                 f"{bundle.folder} is the same bundle as {twin.folder}",
-                hint="give each bundle once: an occasion that is counted twice is no further evidence",
+                hint="give each bundle once: a bundle that is counted twice is no further evidence",
             )
 
 
@@ -257,11 +256,11 @@ def _identity(bundle: Bundle) -> object:
 
 def _gone(label: str, objective: Metric) -> Estimate:
     obstacle = Obstacle("not comparable", "not compared: not every bundle has it")
-    return Estimate(label, objective, BEFORE, AFTER, "occasions", 0, None, None, obstacle)
+    return Estimate(label, objective, BEFORE, AFTER, "several bundles", 0, None, None, obstacle)
 
 
 def _doubts(side: str, bundles: Sequence[Bundle]) -> list[str]:
-    """Each kind of warning with the number of runs it touches: "after: neighbours in 3 of 10 runs"."""
+    """Each kind of warning with the number of runs it touches: "after: other processes in 3 of 10 runs"."""
     runs = [run for bundle in bundles for run in bundle.runs]
     kinds = Counter(
         v.name for run in runs for v in run.validity if v.ok is False and v.severity in ("disturbed", "warning")

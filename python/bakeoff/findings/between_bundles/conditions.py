@@ -124,7 +124,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _plan("placement", lambda b: _words(b.plan.placement or "not pinned")),
     _measure("timeout"),
     _measure("retry"),
-    _measure("witness"),
+    _measure("latency_probe"),
     _measure("vary_seed"),
     _measure("event_log"),
     Condition("machine", "loud", _machine),

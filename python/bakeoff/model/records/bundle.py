@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, AliasChoices, Field
 
+from ...renamed import in_metrics
 from ..boundary import Check, Document
 
 #: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
@@ -38,14 +39,20 @@ class BundleInfo(Document):
     #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
     allow_disturbed: bool = False
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
-    looks: list[int] = Field(default_factory=list)
+    analysed_repetitions: list[int] = Field(
+        default_factory=list, validation_alias=AliasChoices("analysed_repetitions", "looks")
+    )
+
+
+#: By the metric's name of today.
+Question = Annotated[str, AfterValidator(in_metrics)]
 
 
 class VerdictRecord(Document):
     """What an analysis said of one question. level: of the interval that decided it. ratio, low, high: other / base; of
     shares one of which is zero the difference."""
 
-    question: str  # "rate: <other> against <base>", by the cells' ids, or by their labels between bundles
+    question: Question  # "rate: <other> against <base>", by the cells' ids, or by their labels between bundles
     verdict: Literal["higher", "lower", "no difference", "equivalent"]
     #: The size that mattered, where one was named, and what was shown of a difference about it.
     matters_ratio: float | None = None
@@ -70,7 +77,7 @@ class AnalysisRecord(Document):
     before: list[str] = Field(default_factory=list)
     after: list[str] = Field(default_factory=list)
     alpha: float = Field(ge=0, le=0.05)
-    family: list[str]
+    family: list[Question]
     verdicts: list[VerdictRecord] = Field(default_factory=list)
 
 

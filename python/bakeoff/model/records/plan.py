@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from ...renamed import in_plan
 from ..boundary import Document, Rate, ResponseLimit
 from ..faults import PlannedFault
 from .bundle import BUNDLE_FORMAT
@@ -126,6 +127,11 @@ class PlanRecord(Document):
     repeat_disturbed: int | None = None
     #: Where its clients run, in words: "load1, load2 (SSH)"; empty: on the machine that carries it out.
     fleet: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_bakeoff(cls, record: Any) -> Any:
+        return in_plan(record)
 
     @property
     def fleet_words(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
+from ...renamed import CHECKS
 from ..boundary import (
     Check,
     Document,
@@ -30,7 +31,7 @@ class Validity(Document):
     """One judgement on one run. `invalid`: the run counts against its system. `disturbed`: something outside of what is
     measured slowed it, and it is no evidence. `warning`: it counts, and the words go with its figure."""
 
-    name: str
+    name: Annotated[str, AfterValidator(lambda name: CHECKS.get(name, name))]
     severity: Severity
     ok: bool | None  # None: not tested
     words: str
@@ -92,7 +93,9 @@ class MachineSide(Document):
     #: Of the time of those cores: nothing ran, and nothing was to run.
     idle_ratio: float | None = None
     #: An existing server seems to run on this machine: what it uses cannot be told from what others use.
-    server_not_told_apart: bool = False
+    server_not_distinguished: bool = Field(
+        default=False, validation_alias=AliasChoices("server_not_distinguished", "server_not_told_apart")
+    )
     #: Of the time of those cores: used by neither client nor server, our controller or the kernel.
     other_cpu_ratio: float | None = None
     #: Which of the others used most: "firefox, pid 123".
@@ -182,7 +185,9 @@ class RunRecord(Document):
     #: Those of its cell, as they were carried out, in the order of time; and of the operations that ended while none of
     #: them was felt, the share that did not end ok. None: there were none.
     faults: list[FaultRecord] = Field(default_factory=list)
-    error_ratio_beside_faults: float | None = None
+    error_ratio_outside_faults: float | None = Field(
+        default=None, validation_alias=AliasChoices("error_ratio_outside_faults", "error_ratio_beside_faults")
+    )
     #: When nodes told nothing of themselves.
     silences: list[NodeSilence] = Field(default_factory=list)
     #: Statements of the operations counted in the window; zeros where the workload does not say.
@@ -207,7 +212,9 @@ class RunRecord(Document):
     shares_cores: bool = False
     #: Of its CPU time, taken by the hypervisor on the machine where that was most.
     steal_ratio: float = 0.0
-    witness: list[Witness] = Field(default_factory=list)
+    latency_probe: list[Witness] = Field(
+        default_factory=list, validation_alias=AliasChoices("latency_probe", "witness")
+    )
     #: Of each client, where the plan asks for it.
     event_log: list[LoggedEvents] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
@@ -216,7 +223,7 @@ class RunRecord(Document):
     #: Whether what was written before the run had reached the disk when it began; None: nobody waited.
     disk_was_quiet: bool | None = None
     #: Other bakeoff runs that used the same cores meanwhile.
-    beside: list[str] = Field(default_factory=list)
+    concurrent_runs: list[str] = Field(default_factory=list, validation_alias=AliasChoices("concurrent_runs", "beside"))
     #: Why the watching of server and machine ended early; "": it did not.
     watching_failure: str = ""
     engine_warnings: list[str] = Field(default_factory=list)
@@ -247,12 +254,12 @@ class RunRecord(Document):
     @property
     def budgeted_error_ratio(self) -> float:
         """That the plan's error budget is for."""
-        return self.error_ratio if self.error_ratio_beside_faults is None else self.error_ratio_beside_faults
+        return self.error_ratio if self.error_ratio_outside_faults is None else self.error_ratio_outside_faults
 
     @property
     def server_is_here(self) -> bool:
         """A server of it took CPU time of the machine that bakeoff ran on, told apart or not."""
-        return self.server.cpu_s is not None or self.machine.server_not_told_apart
+        return self.server.cpu_s is not None or self.machine.server_not_distinguished
 
     @property
     def disturbances(self) -> list[Validity]:

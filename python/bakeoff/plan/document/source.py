@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from ...errors import PlanError
 from ...model.levels import LOAD
+from ...renamed import PLAN_KEYS, now_called
 from ...suggestions import meant, sentence
 from ...workloads import workloads
 from .tables import TABLES, keys_of
@@ -143,6 +144,10 @@ def _sentence(detail: ErrorDetails) -> tuple[str, str]:
 def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     own = keys_of(TABLES[_pattern(table)])
     what = f"unknown key `{key}`"
+    if renamed := now_called(key, {name for model in TABLES.values() for name in keys_of(model)}):
+        what, key = renamed, PLAN_KEYS[key]
+        if key in own:
+            return what, ""
     for place, model in TABLES.items():
         if key in keys_of(model) and place not in _COMMON_WORDS:
             return what, f"`{key}` belongs in {_table(place)}"

@@ -175,10 +175,10 @@ def _pacing(value: Any) -> Any:
     return value
 
 
-WITNESS_RATE_OPS_PER_S = 100.0
+LATENCY_PROBE_RATE_OPS_PER_S = 100.0
 
 
-def _witness(value: Any) -> Any:
+def _latency_probe(value: Any) -> Any:
     return value if isinstance(value, bool) else parse_rate_ops_per_s(value)
 
 
@@ -210,7 +210,7 @@ class MeasureTable(Table):
     timeout: Seconds = 10.0
     retry: RetryTable = Field(default_factory=RetryTable)
     placement: PlacementTable = Field(default_factory=PlacementTable)
-    witness: Annotated[Any, BeforeValidator(_witness, json_schema_input_type=bool | Rate)] = False
+    latency_probe: Annotated[Any, BeforeValidator(_latency_probe, json_schema_input_type=bool | Rate)] = False
     vary_seed: bool = False
     event_log: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
@@ -218,11 +218,11 @@ class MeasureTable(Table):
     repeat_disturbed: int | None = Field(default=None, ge=0, le=1_000_000)
 
     @property
-    def witness_rate_ops_per_s(self) -> float | None:
+    def latency_probe_rate_ops_per_s(self) -> float | None:
         """None: no latency probe."""
-        if isinstance(self.witness, bool):
-            return WITNESS_RATE_OPS_PER_S if self.witness else None
-        return float(self.witness)
+        if isinstance(self.latency_probe, bool):
+            return LATENCY_PROBE_RATE_OPS_PER_S if self.latency_probe else None
+        return float(self.latency_probe)
 
     @property
     def ends_with_a_node(self) -> bool:

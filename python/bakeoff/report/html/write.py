@@ -22,7 +22,7 @@ from ...analysis.thresholds import Outcome
 from ...bundle.files import write_bytes, write_text
 from ...bundle.read import Bundle
 from ...findings.between_bundles.both_sides import Joined
-from ...findings.between_bundles.comparison import Occasions
+from ...findings.between_bundles.comparison import BundleComparison
 from ...findings.between_bundles.conditions import Change
 from ...terminal import printable
 from ..answer import Answer, answer_of, unreadable_in
@@ -126,7 +126,7 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def write_comparison(path: Path, joined: Joined, found: Occasions, held: Sequence[Outcome] = ()) -> Path:
+def write_comparison(path: Path, joined: Joined, found: BundleComparison, held: Sequence[Outcome] = ()) -> Path:
     """One file that needs nothing else. held: what became of the conditions that were asked for."""
     from ..charts.figures import figures_of
 
@@ -140,8 +140,8 @@ def write_comparison(path: Path, joined: Joined, found: Occasions, held: Sequenc
     return write_text(path.parent, path.name, page)
 
 
-def _told(answer: Answer, found: Occasions, headline: Sequence[str]) -> Answer:
-    """With what is said of occasions in place of what is said of contestants in common blocks."""
+def _told(answer: Answer, found: BundleComparison, headline: Sequence[str]) -> Answer:
+    """With what is said of bundles in place of what is said of contestants in common blocks."""
     gone = [f"{label}: not compared: not every bundle has it" for label in found.gone]
     notes = list(dict.fromkeys(note for c in answer.comparisons for note in c.notes))
     changes = {

@@ -9,17 +9,17 @@ from ...analysis.metric import Metric
 from ...analysis.statistics import alpha_at
 from ...analysis.wording import change_words
 from ...findings.between_bundles.both_sides import Joined
-from ...findings.between_bundles.comparison import AFTER, BEFORE, Occasions
+from ...findings.between_bundles.comparison import AFTER, BEFORE, BundleComparison
 from ...findings.between_bundles.search_check import SearchCheck
 from ...findings.comparisons import answered
 from ...findings.contestants import Contest
 from ...findings.limits_and_searches.evidence import VERDICT_WORDS
 from .pairs import NAMED_MAX
 
-_TWO_BUNDLES = "These are two bundles: how much two occasions of one and the same system differ is not known."
+_TWO_BUNDLES = "These are two bundles: how much two bundles of one and the same system differ is not known."
 
 
-def answers_of(found: Occasions, joined: Joined) -> list[tuple[Metric, ComparisonAnswer]]:
+def answers_of(found: BundleComparison, joined: Joined) -> list[tuple[Metric, ComparisonAnswer]]:
     """What was found of each metric in each compared cell, by its setting; those of the leading metric first."""
     metrics = list({c.objective.name: c.objective for c in found.comparisons}.values())
     contest = Contest(joined.plan)
@@ -30,19 +30,19 @@ def answers_of(found: Occasions, joined: Joined) -> list[tuple[Metric, Compariso
     ]
 
 
-def headline_words(found: Occasions, answers: Sequence[tuple[Metric, ComparisonAnswer]]) -> list[str]:
-    """Of the leading metric, over all cells; then how far occasions differ, where that is known."""
+def headline_words(found: BundleComparison, answers: Sequence[tuple[Metric, ComparisonAnswer]]) -> list[str]:
+    """Of the leading metric, over all cells; then how far bundles differ, where that is known."""
     metric = answers[0][0]
     leading = [answer for of, answer in answers if of is metric]
     two = found.comparisons[0].design == "two bundles"
-    return [*occasion_words(leading, metric, two_bundles=two), *(f"{_begun(str(spread))}." for spread in found.spreads)]
+    return [*bundle_words(leading, metric, two_bundles=two), *(f"{_begun(str(spread))}." for spread in found.spreads)]
 
 
-def analysis_words(found: Occasions) -> list[str]:
+def analysis_words(found: BundleComparison) -> list[str]:
     """What it costs that these bundles were compared before."""
     if found.alpha is None:
         return ["this could not be recorded in any of the bundles, so nothing is claimed that was not claimed before"]
-    if found.look == 1:
+    if found.analysis == 1:
         return []
     return [
         f"bundles of these sides were compared before: a difference is now claimed at a chance of error of"
@@ -50,9 +50,9 @@ def analysis_words(found: Occasions) -> list[str]:
     ]
 
 
-def occasion_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool) -> list[str]:
+def bundle_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool) -> list[str]:
     """What `after` is against `before`: "The rate of after against that of before: lower in 2 of 4 cells, by 5.1 % to
-    9.4 %; no difference shown in 2." two_bundles: one occasion a side, of which less can be said."""
+    9.4 %; no difference shown in 2." two_bundles: one bundle a side, of which less can be said."""
     if len(found) == 1:
         words = found[0].words if found[0].claims_difference else f"{AFTER} against {BEFORE}: {found[0].words}"
         return [f"{_begun(words)}."]

@@ -48,7 +48,7 @@ def row_cells(answer: FaultAnswer) -> list[tuple[str, str]]:
         ("by no failure", "") if answer.not_noticed == answer.runs else noticed,
         (gap, _listed(between, usual)),
         (f"{least}{rate}", rate_between),
-        _words(answer, "fell_again_s", seconds_words),
+        _words(answer, "second_drop_s", seconds_words),
         ("after the load", "") if answer.after_load else (back, _listed(back_between, of_start, *answer.rejoined)),
         _words(answer, "longest_wait_s", _precisely),
         (f"{answer.failed:,}", ""),
@@ -71,7 +71,7 @@ def _sentence(answer: FaultAnswer) -> str:
         again = ""
     elif answer.not_back:
         again = f"; the rate was not back within {seconds_words(rate.maximum)}"
-    elif rate.maximum == 0 and answer.fell_again:
+    elif rate.maximum == 0 and answer.second_drop:
         again = "; the rate did not fall at once"
     elif rate.maximum == 0:
         again = "; the rate never fell" if idle == NO_PAUSE else "; beyond that the rate never fell"
@@ -89,12 +89,12 @@ def _sentence(answer: FaultAnswer) -> str:
 
 def _fall_words(answer: FaultAnswer) -> str:
     """What happened after the rate was back: servers that catch up may slow the others down."""
-    if not answer.fell_again:
+    if not answer.second_drop:
         return ""
-    often = f"in {answer.fell_again} of {answer.runs} runs it" if answer.runs > 1 else "it"
-    at = " to ".join(dict.fromkeys(map(seconds_words, answer.fell_again_at_s)))
-    to = percent_words(answer.fell_again_to_ratio)
-    longest_s = answer.figures["fell_again_s"].maximum if "fell_again_s" in answer.figures else 0.0
+    often = f"in {answer.second_drop} of {answer.runs} runs it" if answer.runs > 1 else "it"
+    at = " to ".join(dict.fromkeys(map(seconds_words, answer.second_drop_at_s)))
+    to = percent_words(answer.second_drop_to_ratio)
+    longest_s = answer.figures["second_drop_s"].maximum if "second_drop_s" in answer.figures else 0.0
     lasted = f", for up to {seconds_words(longest_s)}" if longest_s else ""
     return f"; {often} fell again {at} after the fault, to {to} of the rate before{lasted}"
 

@@ -34,7 +34,7 @@ def headline_words(
     contest: Contest,
     compared: Compared,
     shapes: Sequence[ShapeAnswer],
-    neighbours: Sequence[CellsDiffer],
+    between_levels: Sequence[CellsDiffer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
     search: SearchAnswer | None,
@@ -70,7 +70,7 @@ def headline_words(
         *_aborts(contest, comparisons, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
-        *differs_words(contest, comparisons, neighbours, said=_said(contest, cells)),
+        *differs_words(contest, comparisons, between_levels, said=_said(contest, cells)),
         *untested_words(contest.plan, runs),
     ]
 
@@ -79,7 +79,7 @@ def aside_words(
     contest: Contest,
     compared: Compared,
     shapes: Sequence[ShapeAnswer],
-    neighbours: Sequence[CellsDiffer],
+    between_levels: Sequence[CellsDiffer],
     cells: Sequence[CellAnswer],
 ) -> list[str]:
     """The sentences of the headline that a first screen can do without: those that answer nothing that was asked, and
@@ -88,7 +88,7 @@ def aside_words(
     return [
         *pair_words(contest, comparisons, compared.over_all, cells)[PAIRS_MAX:],
         *(shape_words(contest, shapes) if comparisons else []),
-        *differs_words(contest, comparisons, neighbours, said=_said(contest, cells)),
+        *differs_words(contest, comparisons, between_levels, said=_said(contest, cells)),
     ]
 
 
@@ -120,7 +120,7 @@ def look_words(compared: Compared) -> list[str]:
     ]
 
 
-def value_look_words(plan: PlanRecord, compared: Compared) -> list[str]:
+def value_analysis_words(plan: PlanRecord, compared: Compared) -> list[str]:
     """Of limits, and of a `fail_if` on values: their verdicts are of the latest runs, each time."""
     asked = [*(["`fail_if`"] if value_thresholds(plan) else []), *(["`limit`"] if plan.limits else [])]
     if compared.alpha is None or not compared.before or not asked:

@@ -84,7 +84,7 @@ def _machine(bundle: Bundle) -> str:
             f"Clients ran on {counted(len(machines), 'other machine', 'other machines')}, of which only cores, clocks,"
             " steal and the way to the server are recorded; the network between is not."
         )
-    if any(run.machine.server_not_told_apart for run in bundle.runs):
+    if any(run.machine.server_not_distinguished for run in bundle.runs):
         return (
             "A server ran on the client's machine, and its processes may not be looked at (they are another user's):"
             " what CPU time it took is not known. Run bakeoff as that user, or as root, to see it."

@@ -25,7 +25,7 @@ _HEADLINE_MAX = 3
 def differs_words(
     contest: Contest,
     comparisons: Sequence[ComparisonAnswer],
-    neighbours: Sequence[CellsDiffer],
+    between_levels: Sequence[CellsDiffer],
     *,
     said: Collection[str] = (),
 ) -> list[str]:
@@ -40,7 +40,7 @@ def differs_words(
                 f"What else differs most between {leading.other} and {leading.base}{where}", _but(leading.differs, said)
             )
         ]
-    changed = {abs(math.log(step.objective_ratio)): step for step in neighbours if step.objective_ratio}
+    changed = {abs(math.log(step.objective_ratio)): step for step in between_levels if step.objective_ratio}
     if comparisons or not changed:
         return []
     most = changed[max(changed)]

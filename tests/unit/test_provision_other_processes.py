@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from bakeoff.provision import os_metrics
-from bakeoff.provision import other_processes as neighbours
+from bakeoff.provision import os_metrics, other_processes
 from bakeoff.provision.os_metrics import Process, cores_busy_s, family, parse_process, process_table, throttled_s
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -71,27 +70,27 @@ def test_what_is_neither_ours_nor_the_kernels_is_others(files: dict[str, str]) -
         99: process(1, 50.75, name="other"),
     }
     ours_s = 0.5 + 1.0 + 0.5 + 0.3 + 0.25
-    first = neighbours.others_cpu_s(1000.0, [10, 20], 5, before)
-    last = neighbours.others_cpu_s(1000.0 + ours_s + 0.75, [10, 20], 5, after)
+    first = other_processes.others_cpu_s(1000.0, [10, 20], 5, before)
+    last = other_processes.others_cpu_s(1000.0 + ours_s + 0.75, [10, 20], 5, after)
     assert first is not None
     assert last is not None
     assert last - first == pytest.approx(0.75)
     assert sorted(family([20], before)) == [20, 21]
-    assert neighbours.busiest_other(before, after, [10, 20]) == "other, pid 99"
+    assert other_processes.busiest_other(before, after, [10, 20]) == "other, pid 99"
 
 
 def test_once_one_of_ours_has_ended_nothing_can_be_said() -> None:
     """Its time would count as another's."""
     table = {5: process(1, 3.0), 10: process(5, 10.0)}
-    assert neighbours.others_cpu_s(50.0, [10], 5, table) is not None
-    assert neighbours.others_cpu_s(50.0, [10, 20], 5, table) is None
+    assert other_processes.others_cpu_s(50.0, [10], 5, table) is not None
+    assert other_processes.others_cpu_s(50.0, [10, 20], 5, table) is None
 
 
 def test_a_pid_that_was_given_again_counts_from_its_beginning() -> None:
     before = {7: process(1, 500.0, name="old"), 8: process(1, 1.0, name="idle")}
     after = {7: process(1, 2.0, name="new"), 8: process(1, 1.0, name="idle")}
-    assert neighbours.busiest_other(before, after, []) == "new, pid 7"
-    assert neighbours.busiest_other(after, after, []) == ""
+    assert other_processes.busiest_other(before, after, []) == "new, pid 7"
+    assert other_processes.busiest_other(after, after, []) == ""
 
 
 def test_a_planted_busy_process_is_found_and_named() -> None:
@@ -106,8 +105,8 @@ def test_a_planted_busy_process_is_found_and_named() -> None:
         busy.kill()
 
     def grown_s(ours: list[int]) -> float:
-        first = neighbours.others_cpu_s(before_s, ours, os.getpid(), before)
-        last = neighbours.others_cpu_s(after_s, ours, os.getpid(), after)
+        first = other_processes.others_cpu_s(before_s, ours, os.getpid(), before)
+        last = other_processes.others_cpu_s(after_s, ours, os.getpid(), after)
         assert first is not None
         assert last is not None
         return last - first

@@ -1,4 +1,4 @@
-"""What lies between occasions and what within one, by known truths and by counting."""
+"""What lies between bundles and what within one, by known truths and by counting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_what_lies_between_is_that_of_the_means_less_what_the_runs_put_into_it()
     assert found.runs == 2
 
 
-def test_one_occasion_a_side_or_one_run_each_cannot_tell() -> None:
+def test_one_bundle_a_side_or_one_run_each_cannot_tell() -> None:
     assert parts([[[1.0, 1.1, 1.2]], [[1.0, 1.1]]]) is None
     assert parts([[[1.0], [1.1]], [[1.0], [1.2]]]) is None
     assert parts([[[1.0, 1.1], [1.1, 1.0]], [[1.0]]]) is not None
@@ -53,22 +53,22 @@ def test_known_deviations_are_found_on_average() -> None:
     [
         (
             [Parts(0.021, 0.009, 5)],
-            "occasions differ by about 2.1 %, runs within one by 0.9 %: more occasions would narrow the intervals, more"
+            "bundles differ by about 2.1 %, runs within one by 0.9 %: more bundles would narrow the intervals, more"
             " repetitions hardly",
         ),
         (
             [Parts(0.001, 0.05, 5)],
-            "occasions differ by about 0.1 %, runs within one by 5.1 %: more occasions would narrow the intervals,"
+            "bundles differ by about 0.1 %, runs within one by 5.1 %: more bundles would narrow the intervals,"
             " and so would more repetitions of each",
         ),
         (
             [Parts(0.0, 0.01, 5)],
-            "occasions differ no more than their runs do (by 1.0 %): more occasions would narrow the intervals, and so"
+            "bundles differ no more than their runs do (by 1.0 %): more bundles would narrow the intervals, and so"
             " would more repetitions of each",
         ),
         (
             [Parts(0.021, 0.01, 5), Parts(0.03, 0.02, 5)],
-            "occasions differ by about 2.1 % to 3.0 %, runs within one by 1.0 % to 2.0 %: more occasions would narrow"
+            "bundles differ by about 2.1 % to 3.0 %, runs within one by 1.0 % to 2.0 %: more bundles would narrow"
             " the intervals, more repetitions hardly",
         ),
     ],

@@ -1,15 +1,15 @@
-"""What looking again costs: how often one and the same system is called different by somebody who adds repetitions
+"""What interim analyses cost: how often one and the same system is called different by somebody who adds repetitions
 until a difference is shown, and how often a true one is found, by our rule and by others that were considered.
 
-    .venv/bin/python benches/looking.py          # simulated, with a known truth: seconds
+    .venv/bin/python benches/interim_analyses.py          # simulated, with a known truth: seconds
 
-Every attempt looks at 5 repetitions, and where nothing is shown adds some and looks again, up to three times. Rules:
+Every attempt analyses 5 repetitions, and where nothing is shown adds some and analyses again, up to three times. Rules:
 
-naive        5 % at every look, over all repetitions
+naive        5 % at every analysis, over all repetitions
 ours         four fifths of what is left, over all repetitions (bakeoff.analysis.statistics)
-Bauer-Koehne the repetitions of each look judged by themselves, their p-values combined as products (Bauer and Koehne
-             1994; for a third look again, Brannath, Posch and Bauer 2002), with the same share for the first look
-once         5 % at one look at the last number of repetitions: what patience would have found
+Bauer-Koehne the repetitions of each analysis judged by themselves, their p-values combined as products (Bauer and
+             Koehne 1994; for a third analysis again, Brannath, Posch and Bauer 2002), with the same share for the first
+once         5 % at one analysis at the last number of repetitions: what patience would have found
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ def p_of(t: Floats, counts: NDArray[np.int_]) -> Floats:
 
 
 def at_levels(x: Floats, levels: Sequence[float], extend: Extend) -> list[float]:
-    """The share of attempts that have claimed something by each look."""
+    """The share of attempts that have claimed something by each analysis."""
     counts, claimed, shares = np.full(len(x), DOUBLING[0]), np.zeros(len(x), dtype=bool), []
-    for look, level in enumerate(levels):
+    for analysis, level in enumerate(levels):
         t = t_of(x, counts)
         claimed |= p_of(t, counts) <= level
         shares.append(float(claimed.mean()))
-        if look + 1 < len(levels):
-            counts = extend(t, look)
+        if analysis + 1 < len(levels):
+            counts = extend(t, analysis)
     return shares
 
 
-def doubled(t: Floats, look: int) -> NDArray[np.int_]:
-    return np.full(len(t), DOUBLING[look + 1])
+def doubled(t: Floats, analysis: int) -> NDArray[np.int_]:
+    return np.full(len(t), DOUBLING[analysis + 1])
 
 
 def combined(x: Floats) -> list[float]:
@@ -75,10 +75,10 @@ def combined(x: Floats) -> list[float]:
     return shares
 
 
-def greedy(t: Floats, look: int) -> NDArray[np.int_]:
-    """Whoever wants to deceive adds as many as make a claim at the second look most probable, were there no difference:
-    r times what there is, r = (c^2 - z^2) / z^2 (Proschan and Hunsberger 1995); 100 at most."""
-    critical = float(special.ndtri(1 - alpha_at(look + 2, ALPHA) / 2))
+def greedy(t: Floats, analysis: int) -> NDArray[np.int_]:
+    """Whoever wants to deceive adds as many as make a claim at the second analysis most probable, were there no
+    difference: r times what there is, r = (c^2 - z^2) / z^2 (Proschan and Hunsberger 1995); 100 at most."""
+    critical = float(special.ndtri(1 - alpha_at(analysis + 2, ALPHA) / 2))
     z = np.clip(np.abs(t), 1e-3, critical - 1e-3)
     more = np.clip((critical**2 - z**2) / z**2 * DOUBLING[0], 1, MORE_MAX)
     return np.asarray(DOUBLING[0] + np.round(more)).astype(int)
@@ -87,9 +87,9 @@ def greedy(t: Floats, look: int) -> NDArray[np.int_]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     rng = np.random.default_rng(1)
-    ours = [alpha_at(look, ALPHA) for look in (1, 2, 3)]
-    print("levels of our looks: " + ", ".join(f"{100 * level:.2g} %" for level in ours))
-    print("share of attempts that claim a difference by the first, second, third look (5, 10, 20 repetitions)")
+    ours = [alpha_at(analysis, ALPHA) for analysis in (1, 2, 3)]
+    print("levels of our analyses: " + ", ".join(f"{100 * level:.2g} %" for level in ours))
+    print("share of attempts that claim a difference by the first, second, third analysis (5, 10, 20 repetitions)")
     for effect in (0.0, 0.6, 1.0, 1.4):
         x = rng.normal(effect, 1, (ATTEMPTS, DOUBLING[-1]))
         rules = {
@@ -103,7 +103,7 @@ def main() -> None:
             print(f"  {name:<12} " + "  ".join(f"{share:6.1%}" for share in shares))
     x = rng.normal(0, 1, (ATTEMPTS // 2, DOUBLING[0] + MORE_MAX))
     deceived = at_levels(x, ours[:2], greedy)
-    print(f"no difference, and the number added chosen to deceive (1 to 100): {deceived[1]:.1%} by the second look")
+    print(f"no difference, and the number added chosen to deceive (1 to 100): {deceived[1]:.1%} by the second analysis")
 
 
 if __name__ == "__main__":
