@@ -107,7 +107,7 @@ def result(phase: str) -> RunResult:
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
         ),
-        witness=None, evidence=None, user_bytes_written=0, checks=[],
+        latency_probe=None, evidence=None, user_bytes_written=0, checks=[],
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def result(*parts: Series, client: int = 0, nodes: Sequence[NodeResult] = (), **
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
         ),
-        witness=None, checks=[], **fields,
+        latency_probe=None, checks=[], **fields,
     )  # fmt: skip
 
 

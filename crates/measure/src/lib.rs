@@ -4,7 +4,7 @@
 //! Read [`user::user_loop`] first: the loop of one user, and what everything else here serves. The rooms, each using only
 //! those below it:
 //!
-//! - [`phases`] order a phase from its first session to its result; [`witness`] is one session beside the load;
+//! - [`phases`] order a phase from its first session to its result; [`latency_probe`] is one session beside the load;
 //! - [`threads`] are the operating system's;
 //! - [`user`] is one user's loop, with its session and the watchdog that ends what takes too long;
 //! - [`runner`] is what futures run on; [`record`] keeps times and counts; [`pace`] says when an operation is due;
@@ -12,6 +12,7 @@
 pub mod clock;
 pub mod control;
 pub mod job;
+pub mod latency_probe;
 pub mod pace;
 pub mod phases;
 pub mod record;
@@ -21,7 +22,6 @@ pub mod serving;
 pub mod spec;
 pub mod threads;
 pub mod user;
-pub mod witness;
 pub mod words;
 
 pub use control::{Control, Sink};

@@ -98,8 +98,8 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         let what = format!("error budget {}", spec.error_budget_ratio);
         return refuse(what, "error_budget_ratio", "it is a share, from 0 to 1");
     }
-    if let Some(rate) = spec.witness_rate_ops_per_s {
-        positive(rate, "witness_rate_ops_per_s")?;
+    if let Some(rate) = spec.latency_probe_rate_ops_per_s {
+        positive(rate, "latency_probe_rate_ops_per_s")?;
     }
     Ok(())
 }
@@ -194,10 +194,19 @@ mod tests {
                 "retry.on_codes",
             ),
             (r#","error_budget_ratio":2"#, "error_budget_ratio"),
-            (r#","witness_rate_ops_per_s":0"#, "witness_rate_ops_per_s"),
+            (
+                r#","latency_probe_rate_ops_per_s":0"#,
+                "latency_probe_rate_ops_per_s",
+            ),
         ] {
             let trouble = refused(extra);
             assert!(trouble.place.ends_with(key), "{extra}: {trouble}");
         }
+    }
+
+    #[test]
+    fn the_run_file_of_an_older_bundle_is_read() {
+        let text = document(r#","witness_rate_ops_per_s":100"#);
+        assert_eq!(parse(&text).unwrap().latency_probe_rate_ops_per_s, Some(100.0));
     }
 }

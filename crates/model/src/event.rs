@@ -198,7 +198,7 @@ pub struct RunResult {
     /// Of a system that has nodes, in the order of its endpoints.
     pub nodes: Vec<NodeResult>,
     pub cost: ClientCost,
-    pub witness: Option<Witness>,
+    pub latency_probe: Option<LatencyProbe>,
     /// Of a run: what it did to the data, for the checks that follow: a document of the workload's own, which others only
     /// carry. Null in other phases.
     pub evidence: serde_json::Value,
@@ -302,10 +302,10 @@ pub struct WorkerCost {
 /// The blocking session beside the load.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Witness {
+pub struct LatencyProbe {
     pub operation: String,
     pub service: Histogram,
-    /// Median service time of the same operation under load, over the witness's.
+    /// Median service time of the same operation under load, over the latency probe's.
     pub median_ratio: Option<f64>,
 }
 

@@ -45,12 +45,12 @@ impl Operation {
 }
 
 /// Who is asking: indices from 0. `stream` is unique over all threads of all clients and seeds the random stream;
-/// `witness` marks the one session beside the load, which may only read.
+/// `latency_probe` marks the one session beside the load, which may only read.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadId {
     pub thread: u32,
     pub stream: u64,
-    pub witness: bool,
+    pub latency_probe: bool,
 }
 
 impl ThreadId {
@@ -58,7 +58,7 @@ impl ThreadId {
     pub const FIRST: Self = Self {
         thread: 0,
         stream: 0,
-        witness: false,
+        latency_probe: false,
     };
 }
 
@@ -125,9 +125,9 @@ pub trait Workload: Send + Sync + Sized + 'static {
 
     /// Fixed when the workload is made: what follows counts by their places.
     fn operations(&self) -> &[Operation];
-    /// The only operation a witness thread draws (a read). `None`: this mix has none that a witness could be compared
-    /// by, so there is no witness.
-    fn witness_operation(&self) -> Option<usize> {
+    /// The only operation that a latency probe draws (a read). `None`: this mix has none that it could be compared by, so
+    /// there is no latency probe.
+    fn latency_probe_operation(&self) -> Option<usize> {
         None
     }
     fn needs(&self) -> Needs;

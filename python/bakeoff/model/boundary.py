@@ -126,7 +126,7 @@ class RunSpec(Document):
     timeout_s: float = 10.0
     retry: Retry = Field(default_factory=Retry)
     error_budget_ratio: float = 0.0
-    witness_rate_ops_per_s: float | None = None
+    latency_probe_rate_ops_per_s: float | None = None
     isolation: IsolationName | None = None
     drop_existing: bool = False
     check: CheckSpec | None = None
@@ -500,7 +500,7 @@ class ClientCost(Document):
     cpu_mhz: float | None
 
 
-class Witness(Document):
+class LatencyProbe(Document):
     operation: str
     service: HistogramDoc
     median_ratio: float | None
@@ -566,7 +566,7 @@ class RunResult(Document):
     stream_hashes: list[str]
     nodes: list[NodeResult]
     cost: ClientCost
-    witness: Witness | None
+    latency_probe: LatencyProbe | None
     #: What a run did to the data: a document of the workload's own, which only its checks read.
     evidence: JsonValue
     user_bytes_written: int

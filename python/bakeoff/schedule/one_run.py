@@ -193,7 +193,7 @@ def _start_clients(
         document.warm_up_s = plan.warm_up_s
         document.retry = cell.retry
         document.error_budget_ratio = plan.record.error_budget_ratio
-        document.witness_rate_ops_per_s = plan.measure.latency_probe_rate_ops_per_s if client == 0 else None
+        document.latency_probe_rate_ops_per_s = plan.measure.latency_probe_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
         if plan.measure.event_log:

@@ -98,7 +98,7 @@ def record(
         workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
         workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
         steal_ratio=max(r.cost.steal_ratio for r in results),
-        latency_probe=[r.witness for r in results if r.witness is not None],
+        latency_probe=[r.latency_probe for r in results if r.latency_probe is not None],
         event_log=[r.event_log for r in results if r.event_log is not None],
         server=server,
         machine=measured.sampler.machine(),

@@ -70,7 +70,7 @@ fn user(workload: &Tpcc, stream: u64) -> <Tpcc as Workload>::Thread {
     let id = ThreadId {
         thread: 0,
         stream,
-        witness: false,
+        latency_probe: false,
     };
     Workload::thread(workload, &(), id)
 }

@@ -1,6 +1,7 @@
 //! From all workers' records to one result.
 use crate::control::Axis;
 use crate::job::Terms;
+use crate::latency_probe;
 use crate::pace::schedule::Schedule;
 use crate::phases::result::empty_result;
 use crate::record::interval::Progress;
@@ -11,7 +12,6 @@ use crate::record::samples::earliest;
 use crate::record::tally::Totals;
 use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
-use crate::witness;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::event::{NodeResult, OperationTimes, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
@@ -43,7 +43,7 @@ pub fn gather(
     recorders: &[Arc<Recorder>],
     schedules: &[(Vec<u32>, Arc<Schedule>)],
     measured: &Measured,
-    witness: Option<witness::Seen>,
+    latency_probe: Option<latency_probe::Seen>,
 ) -> RunResult {
     let sum = |read: &dyn Fn(&Recorder) -> u64| recorders.iter().map(|r| read(r)).sum::<u64>();
     let operations = &*job.operations;
@@ -57,7 +57,7 @@ pub fn gather(
     let mut all_unfinished = Times::default();
     unfinished.iter().for_each(|times| all_unfinished.merge(times));
     let counted = ended(&merged, operations, |_| true).count();
-    let witness = witness.map(|seen| seen.against(&merged, operations));
+    let latency_probe = latency_probe.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
     let error_ratio = error_ratio(&merged, operations, revoked);
     RunResult {
@@ -96,7 +96,7 @@ pub fn gather(
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
         nodes: nodes(job, recorders, &merged, totals.reconnects),
         cost: cost_between(&measured.before, &measured.after),
-        witness,
+        latency_probe,
         ..empty_result(&job.spec)
     }
 }

@@ -1,6 +1,7 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
+use crate::latency_probe;
 use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
 use crate::phases::gather::{Measured, gather};
@@ -18,7 +19,6 @@ use crate::user::opened::Opened;
 use crate::user::pool::Pool;
 use crate::user::user_loop::{Pace, User, run_user, yield_once};
 use crate::user::worker::Worker;
-use crate::witness;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::seed;
@@ -46,15 +46,18 @@ type Hashes = Vec<(u32, u64)>;
 pub fn run<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
     let stage = Stage::set(job)?;
     let team = start_team::<W>(job, &stage)?;
-    let witness = match (job.spec.witness_rate_ops_per_s, job.workload.witness_operation()) {
+    let latency_probe = match (
+        job.spec.latency_probe_rate_ops_per_s,
+        job.workload.latency_probe_operation(),
+    ) {
         (Some(rate), Some(operation)) => {
             let worker = stage.placements.len();
-            Some(witness::start::<W>(job, rate, operation, worker)?)
+            Some(latency_probe::start::<W>(job, rate, operation, worker)?)
         }
-        // A mix may have no operation that a witness could be compared by.
+        // A mix may have no operation that a latency probe could be compared by.
         _ => None,
     };
-    let result = watch(job, stage, team, witness)?;
+    let result = watch(job, stage, team, latency_probe)?;
     Ok(RunResult {
         evidence: serde_json::to_value(job.workload.evidence()).unwrap_or_default(),
         user_bytes_written: job.workload.user_bytes_written(),
@@ -102,7 +105,7 @@ fn watch(
     job: &Terms,
     stage: Stage,
     mut team: Team<Hashes>,
-    witness: Option<witness::Watch>,
+    latency_probe: Option<latency_probe::Watch>,
 ) -> Result<RunResult, Trouble> {
     let Stage {
         begun_ns,
@@ -111,9 +114,11 @@ fn watch(
         log,
         ..
     } = stage;
-    let opened = team
-        .wait_ready()
-        .and_then(|()| witness.as_ref().map_or(Ok(()), witness::Watch::wait_ready));
+    let opened = team.wait_ready().and_then(|()| {
+        latency_probe
+            .as_ref()
+            .map_or(Ok(()), latency_probe::Watch::wait_ready)
+    });
     if let Err(trouble) = opened {
         job.control.stop();
         return Err(trouble);
@@ -141,18 +146,18 @@ fn watch(
     for sentence in sentences(refusals.collect()) {
         warn(&job.sink, &job.control, sentence);
     }
-    let watched = witness.is_some();
-    let witness = witness.and_then(|watch| watch.seen(|| waits_on(job, &axis, &team)));
-    if watched && witness.is_none() {
+    let watched = latency_probe.is_some();
+    let latency_probe = latency_probe.and_then(|watch| watch.seen(|| waits_on(job, &axis, &team)));
+    if watched && latency_probe.is_none() {
         warn(
             &job.sink,
             &job.control,
-            "the witness lost its session or its answer: nothing to compare with",
+            "the latency probe lost its session or its answer: nothing to compare with",
         );
     }
     Ok(RunResult {
         event_log,
-        ..gather(job, &axis, &team.recorders, &schedules, &measured, witness)
+        ..gather(job, &axis, &team.recorders, &schedules, &measured, latency_probe)
     })
 }
 

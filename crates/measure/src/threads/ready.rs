@@ -11,7 +11,7 @@ pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
     ThreadId {
         thread,
         stream,
-        witness: false,
+        latency_probe: false,
     }
 }
 

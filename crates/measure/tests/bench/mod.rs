@@ -177,7 +177,7 @@ impl Workload for TestWorkload {
     fn operations(&self) -> &[Operation] {
         &self.operations.0
     }
-    fn witness_operation(&self) -> Option<usize> {
+    fn latency_probe_operation(&self) -> Option<usize> {
         Some(0)
     }
     fn worker(&self, _: usize) {}

@@ -45,7 +45,7 @@ pub struct Linkbench {
     is_run: bool,
     operations: Vec<Operation>,
     /// The request that reads most of all, if this mix reads.
-    witnessed: Option<Kind>,
+    probed: Option<Kind>,
     draws: Draws,
     generators: Generators,
     heavy: Heavy,
@@ -65,7 +65,7 @@ impl Linkbench {
         let draws = Draws::new(spec, u64::from(users.unwrap_or(1)) * u64::from(client.count));
         Ok(Self {
             operations: Kind::ALL.map(Kind::operation).to_vec(),
-            witnessed: reads.into_iter().find(|kind| kind.share(spec) > 0.0),
+            probed: reads.into_iter().find(|kind| kind.share(spec) > 0.0),
             heavy: Heavy::new(&draws.graph, spec.loader_chunk_size),
             draws,
             generators: Generators::new(spec, seed),
@@ -97,7 +97,7 @@ impl Linkbench {
         Thread {
             stream: Stream::new(self.seed, id.stream),
             number: id.stream,
-            witness: id.witness,
+            latency_probe: id.latency_probe,
             request: self.draws.request(Kind::AddNode, 0, &mut rng),
             attempts: 0,
             effect: Effect::default(),
@@ -114,8 +114,8 @@ impl Linkbench {
     #[inline]
     fn draw(&self, thread: &mut Thread) {
         let mut rng = Random::new(thread.stream.next_seed());
-        let kind = match self.witnessed {
-            Some(read) if thread.witness => read,
+        let kind = match self.probed {
+            Some(read) if thread.latency_probe => read,
             _ => self.draws.kind(&mut rng),
         };
         thread.request = self.draws.request(kind, thread.number, &mut rng);
@@ -130,7 +130,7 @@ impl Linkbench {
             thread.asked.push(Value::Int(Graph::link_type(of_type) as i64));
             self.draws.id2s(&thread.request, &mut thread.asked);
         }
-        if kind == Kind::GetLinkList && !thread.history.is_empty() && !thread.witness {
+        if kind == Kind::GetLinkList && !thread.history.is_empty() && !thread.latency_probe {
             self.history(thread, &mut rng);
         }
     }
@@ -177,8 +177,8 @@ impl Workload for Linkbench {
         &self.operations
     }
 
-    fn witness_operation(&self) -> Option<usize> {
-        self.witnessed.map(|kind| kind as usize)
+    fn latency_probe_operation(&self) -> Option<usize> {
+        self.probed.map(|kind| kind as usize)
     }
 
     fn needs(&self) -> Needs {

@@ -13,7 +13,7 @@ pub struct Thread {
     pub(super) stream: Stream,
     /// Among all users of all clients.
     pub(super) number: u64,
-    pub(super) witness: bool,
+    pub(super) latency_probe: bool,
     pub(super) request: Request,
     /// Attempts at it so far.
     pub(super) attempts: u32,

@@ -74,7 +74,7 @@ pub struct Sql {
 #[derive(Debug)]
 pub struct Thread {
     stream: Stream,
-    /// What a witness asks, and nothing else.
+    /// What a latency probe asks, and nothing else.
     only: Option<usize>,
     /// Its session's settings are read again when it ends.
     owes: bool,
@@ -139,8 +139,8 @@ impl Workload for Sql {
         &self.operations
     }
 
-    fn witness_operation(&self) -> Option<usize> {
-        self.scripts.witness()
+    fn latency_probe_operation(&self) -> Option<usize> {
+        self.scripts.latency_probe()
     }
 
     fn needs(&self) -> Needs {
@@ -151,8 +151,8 @@ impl Workload for Sql {
 
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
         Thread {
-            only: self.scripts.witness().filter(|_| id.witness),
-            owes: id.stream < settings::SESSIONS_READ && !id.witness,
+            only: self.scripts.latency_probe().filter(|_| id.latency_probe),
+            owes: id.stream < settings::SESSIONS_READ && !id.latency_probe,
             stream: self.scripts.stream(&self.spec, self.seed, id.stream),
             seed: 0,
             script: 0,

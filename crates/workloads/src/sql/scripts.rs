@@ -76,7 +76,7 @@ impl Scripts {
     }
 
     /// The first that only reads.
-    pub fn witness(&self) -> Option<usize> {
+    pub fn latency_probe(&self) -> Option<usize> {
         self.all.iter().position(|script| script.program.reads_only)
     }
 

@@ -109,7 +109,7 @@ impl Workload for Sysbench {
         &self.operation
     }
 
-    fn witness_operation(&self) -> Option<usize> {
+    fn latency_probe_operation(&self) -> Option<usize> {
         self.draws.script.reads_only.then_some(0)
     }
 

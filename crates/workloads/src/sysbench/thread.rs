@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Thread {
     pub(super) stream: Stream,
-    /// Among all users of all clients; the witness has a place beyond them.
+    /// Among all users of all clients; the latency probe has a place beyond them.
     pub(super) number: u64,
     /// Of the event drawn last.
     pub(super) seed: u64,

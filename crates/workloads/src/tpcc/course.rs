@@ -13,7 +13,7 @@ impl Tpcc {
     /// About 200 ns for a new order, 50 ns for another.
     pub(super) fn draw(&self, thread: &mut Thread) -> Transaction {
         let mut rng = Random::new(thread.stream.next_seed());
-        let mut transaction = match thread.witness {
+        let mut transaction = match thread.latency_probe {
             true => Transaction::OrderStatus,
             false => thread.deck.next(&self.choice, &mut rng),
         };

@@ -116,7 +116,7 @@ impl Tpcc {
         Thread {
             stream: Stream::new(self.seed, id.stream),
             terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users.unwrap_or(1)),
-            witness: id.witness,
+            latency_probe: id.latency_probe,
             deck: Deck::new(),
             drawn: None,
             pause_ns: 0,
@@ -138,7 +138,7 @@ impl Workload for Tpcc {
         &self.operations
     }
 
-    fn witness_operation(&self) -> Option<usize> {
+    fn latency_probe_operation(&self) -> Option<usize> {
         self.choice
             .has(Transaction::OrderStatus)
             .then_some(Transaction::OrderStatus as usize)

@@ -13,7 +13,7 @@ pub struct Thread {
     pub(super) stream: Stream,
     pub(super) terminal: Terminal,
     /// It only reads.
-    pub(super) witness: bool,
+    pub(super) latency_probe: bool,
     pub(super) deck: Deck,
     /// The transaction drawn last; `None`: none was.
     pub(super) drawn: Option<Drawn>,

@@ -103,7 +103,7 @@ impl Ycsb {
         let operations = thread.drawn.refill_all();
         for early in &mut *operations {
             early.drawn.seed = thread.stream.next_seed();
-            early.drawn.kind = self.kind(&early.drawn, thread.witness);
+            early.drawn.kind = self.kind(&early.drawn, thread.latency_probe);
         }
         let rngs = std::array::from_fn(|i| operations[i].drawn.rng_for_key());
         let keynums = self.space.draw_all(cursor, rngs);
@@ -126,15 +126,15 @@ impl Ycsb {
     fn draw_one(&self, cursor: &KeyCursor, thread: &mut Thread) {
         let early = thread.drawn.refill_one();
         early.drawn.seed = thread.stream.next_seed();
-        early.drawn.kind = self.kind(&early.drawn, thread.witness);
+        early.drawn.kind = self.kind(&early.drawn, thread.latency_probe);
         early.named = self.draw_key(cursor, &mut early.drawn);
         self.key_text.write(early.drawn.keynum, &mut early.key);
     }
 
     #[inline]
-    fn kind(&self, drawn: &Drawn, witness: bool) -> usize {
+    fn kind(&self, drawn: &Drawn, latency_probe: bool) -> usize {
         let kind = self.mix.pick(drawn.unit_for_kind());
-        if witness { READ } else { kind }
+        if latency_probe { READ } else { kind }
     }
 
     /// Only a stream's first operations.

@@ -119,7 +119,7 @@ impl Ycsb {
         if inserts && perhaps_applied > 0 {
             thread.account.inserts_begun.add(perhaps_applied.into());
         }
-        if thread.transaction.open && !thread.witness {
+        if thread.transaction.open && !thread.latency_probe {
             let transaction = &mut thread.transaction;
             transaction.operations += 1;
             if outcome == Outcome::Ok {

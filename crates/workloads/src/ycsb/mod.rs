@@ -134,10 +134,10 @@ impl Ycsb {
         groups(&self.spec)
     }
 
-    fn user(&self, stream: Stream, witness: bool) -> Thread {
+    fn user(&self, stream: Stream, latency_probe: bool) -> Thread {
         Thread::new(
             stream,
-            witness,
+            latency_probe,
             self.accounts.open(),
             self.key_text.key(),
             self.sizes(),
@@ -230,7 +230,7 @@ impl Workload for Ycsb {
         &self.operations
     }
 
-    fn witness_operation(&self) -> Option<usize> {
+    fn latency_probe_operation(&self) -> Option<usize> {
         (self.spec.read_proportion > 0.0).then_some(READ)
     }
 
@@ -245,7 +245,7 @@ impl Workload for Ycsb {
     }
 
     fn thread(&self, _worker: &Worker, id: ThreadId) -> Thread {
-        self.user(Stream::new(self.seed, id.stream), id.witness)
+        self.user(Stream::new(self.seed, id.stream), id.latency_probe)
     }
 
     async fn attach(&self, session: &mut AnyRecords) -> Result<(), OpError> {
@@ -266,7 +266,7 @@ impl Workload for Ycsb {
         session: &mut AnyRecords,
         probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
-        let grouped = self.groups() && !thread.witness;
+        let grouped = self.groups() && !thread.latency_probe;
         if grouped {
             self.open_group(thread, session).await?;
         }

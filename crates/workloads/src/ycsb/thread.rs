@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Thread {
     pub(super) stream: Stream,
-    pub(super) witness: bool,
+    pub(super) latency_probe: bool,
     /// The operation drawn last.
     pub(super) drawn: Ahead,
     /// For keys of the load.
@@ -25,10 +25,16 @@ pub struct Thread {
 
 impl Thread {
     /// Reserves what the largest operation needs, so that none allocates.
-    pub(super) fn new(stream: Stream, witness: bool, account: Arc<Account>, key: Key, sizes: Sizes) -> Self {
+    pub(super) fn new(
+        stream: Stream,
+        latency_probe: bool,
+        account: Arc<Account>,
+        key: Key,
+        sizes: Sizes,
+    ) -> Self {
         Self {
             stream,
-            witness,
+            latency_probe,
             drawn: Ahead::new(&key),
             key,
             values: Vec::with_capacity(sizes.record + sizes.slack),

@@ -432,20 +432,20 @@ fn variants_leave_out_what_their_tools_do() {
 }
 
 #[test]
-fn the_witness_only_asks_for_order_statuses() {
+fn the_latency_probe_only_asks_for_order_statuses() {
     let workload = made(&TpccSpec::default());
     let id = ThreadId {
-        witness: true,
+        latency_probe: true,
         ..ThreadId::FIRST
     };
     let mut thread = Workload::thread(&workload, &(), id);
-    let witness = Workload::witness_operation(&workload);
-    assert!(witness.is_some());
+    let latency_probe = Workload::latency_probe_operation(&workload);
+    assert!(latency_probe.is_some());
     for _ in 0..50 {
-        assert_eq!(Some(Workload::next(&workload, &(), &mut thread)), witness);
+        assert_eq!(Some(Workload::next(&workload, &(), &mut thread)), latency_probe);
     }
     let without = made(&only("payment", 0.0, TpccVariant::Tpcc));
-    assert_eq!(Workload::witness_operation(&without), None);
+    assert_eq!(Workload::latency_probe_operation(&without), None);
 }
 
 #[test]

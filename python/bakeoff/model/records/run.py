@@ -13,12 +13,12 @@ from ..boundary import (
     Document,
     ErrorSample,
     HistogramDoc,
+    LatencyProbe,
     LoggedEvents,
     NodeResult,
     OperationTimes,
     QueryCounts,
     Series,
-    Witness,
 )
 from ..clients import ClientRecord
 from ..faults import FaultRecord
@@ -212,7 +212,7 @@ class RunRecord(Document):
     shares_cores: bool = False
     #: Of its CPU time, taken by the hypervisor on the machine where that was most.
     steal_ratio: float = 0.0
-    latency_probe: list[Witness] = Field(
+    latency_probe: list[LatencyProbe] = Field(
         default_factory=list, validation_alias=AliasChoices("latency_probe", "witness")
     )
     #: Of each client, where the plan asks for it.

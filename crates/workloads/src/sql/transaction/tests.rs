@@ -296,15 +296,15 @@ fn a_sleep_is_as_long_as_any_run_at_most_and_never_negative() {
 }
 
 #[test]
-fn a_witness_asks_what_only_reads() {
+fn a_latency_probe_asks_what_only_reads() {
     let file = |name: &str, text: &str| json!({"file": {"name": name, "text": text}});
     let spec =
         json!({"tables": ["t"], "scripts": [file("a.sql", "DELETE FROM t;"), file("b.sql", "SELECT 1;")]});
     let spec = serde_json::from_value(spec).unwrap();
     let sql = Sql::new(&spec, 1, ClientSpec::default(), "fake", false).unwrap();
-    let drawn = |witness| {
+    let drawn = |latency_probe| {
         let id = ThreadId {
-            witness,
+            latency_probe,
             ..ThreadId::FIRST
         };
         let mut thread = Workload::thread(&sql, &(), id);
@@ -313,6 +313,6 @@ fn a_witness_asks_what_only_reads() {
         found.dedup();
         found
     };
-    assert_eq!(Workload::witness_operation(&sql), Some(1));
+    assert_eq!(Workload::latency_probe_operation(&sql), Some(1));
     assert_eq!((drawn(true), drawn(false)), (vec![1], vec![0, 1]));
 }

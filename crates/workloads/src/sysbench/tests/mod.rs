@@ -56,7 +56,7 @@ impl User {
         let id = ThreadId {
             thread: stream as u32,
             stream,
-            witness: false,
+            latency_probe: false,
         };
         let thread = Workload::thread(sysbench, &(), id);
         let mut session = Fake::new();

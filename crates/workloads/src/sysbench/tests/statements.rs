@@ -262,14 +262,14 @@ fn a_session_with_statements_of_others_is_refused() {
 }
 
 #[test]
-fn operations_have_the_scripts_names_and_only_reads_are_witnessed() {
+fn operations_have_the_scripts_names_and_only_reads_are_probed() {
     for script in ALL {
         let user = User::new(&spec(script));
         let name = serde_name(script);
         assert_eq!(Workload::operations(user.sysbench)[0].name, name);
         let reads = name.starts_with("select") || name == "oltp_read_only" || name == "oltp_point_select";
         assert_eq!(
-            Workload::witness_operation(user.sysbench).is_some(),
+            Workload::latency_probe_operation(user.sysbench).is_some(),
             reads,
             "{name}"
         );

@@ -22,11 +22,11 @@ struct Bench {
     probe: FakeProbe,
 }
 
-fn thread_of(ycsb: &Ycsb, worker: &Worker, stream: u64, witness: bool) -> Thread {
+fn thread_of(ycsb: &Ycsb, worker: &Worker, stream: u64, latency_probe: bool) -> Thread {
     let id = ThreadId {
         thread: stream as u32,
         stream,
-        witness,
+        latency_probe,
     };
     Workload::thread(ycsb, worker, id)
 }

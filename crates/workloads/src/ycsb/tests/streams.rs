@@ -1,4 +1,4 @@
-//! The operations a user is given: repeatable, and the witness's only reads.
+//! The operations a user is given: repeatable, and the latency probe's only reads.
 use super::*;
 use crate::rng::mix;
 
@@ -77,18 +77,18 @@ fn other_options_give_another_hash() {
 }
 
 #[test]
-fn a_witness_only_reads_and_only_where_the_mix_reads() {
-    let witness = |spec: &YcsbSpec| {
+fn a_latency_probe_only_reads_and_only_where_the_mix_reads() {
+    let latency_probe = |spec: &YcsbSpec| {
         let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-        Workload::witness_operation(&ycsb)
+        Workload::latency_probe_operation(&ycsb)
     };
-    assert_eq!(witness(&only(UPDATE)), None);
+    assert_eq!(latency_probe(&only(UPDATE)), None);
     let spec = YcsbSpec {
         update_proportion: 9.0,
         insert_proportion: 9.0,
         ..only(READ)
     };
-    assert_eq!(witness(&spec), Some(READ));
+    assert_eq!(latency_probe(&spec), Some(READ));
     let mut bench = Bench::new(spec);
     bench.thread = thread_of(bench.ycsb, &bench.worker, 99, true);
     (0..500).for_each(|_| assert_eq!(bench.step(), (READ, Outcome::Ok)));

@@ -10,7 +10,7 @@ use crate::user::probe::RecordProbe;
 use crate::user::session::{Seat, Since, open, reopen};
 use crate::user::watchdog::{timed, watched};
 use crate::words::server_trouble;
-use bakeoff_model::event::Witness;
+use bakeoff_model::event::LatencyProbe;
 use bakeoff_model::outcome::{Outcome, Trouble};
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Ended, Operation, ThreadId, Workload};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// A witness at work.
+/// A latency probe at work.
 pub struct Watch {
     operation: usize,
     messages: Receiver<Message>,
@@ -32,7 +32,7 @@ enum Message {
     Seen(Box<Times>),
 }
 
-/// What the witness waited for its answers.
+/// What the latency probe waited for its answers.
 pub struct Seen {
     operation: usize,
     service: Times,
@@ -55,7 +55,7 @@ pub fn start<W: Workload>(
         };
         let _ = sender.send(last);
     };
-    spawn("witness", ", or do without a witness", body)?;
+    spawn("latency probe", ", or do without a latency probe", body)?;
     Ok(Watch { operation, messages })
 }
 
@@ -97,7 +97,7 @@ async fn watch<W: Workload>(
     let client = job.driver.open(worker).await?;
     let endpoint = job.routes.reader_of(0).unwrap_or(job.routes.first());
     let opened = open(&job, &*client, cell, endpoint).await;
-    let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
+    let session = opened.map_err(|e| server_trouble(&e, "opening the latency probe's session"))?;
     let mut seat = Seat::new(session, endpoint, 0);
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
@@ -113,7 +113,7 @@ async fn watch<W: Workload>(
         ThreadId {
             thread: job.spec.threads,
             stream,
-            witness: true,
+            latency_probe: true,
         },
     );
     let mut pacer = Pacer::constant(Share {
@@ -173,7 +173,7 @@ async fn wait(due_ns: u64, axis: &crate::control::Axis) -> bool {
 
 impl Seen {
     /// Beside the same operation under load.
-    pub fn against(self, merged: &[Merged], operations: &[Operation]) -> Witness {
+    pub fn against(self, merged: &[Merged], operations: &[Operation]) -> LatencyProbe {
         let same = |m: &&Merged| {
             m.series / Outcome::COUNT == self.operation
                 && outcome_of(m.series) == Outcome::Ok
@@ -181,7 +181,7 @@ impl Seen {
         };
         let under_load_ns = merged.iter().find(same).map(|m| m.service.quantile_ns(0.5));
         let own_ns = self.service.quantile_ns(0.5);
-        Witness {
+        LatencyProbe {
             operation: operations[self.operation].name.clone(),
             service: self.service.to_event(),
             median_ratio: under_load_ns

@@ -6,33 +6,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 #[test]
-fn the_witness_is_recorded_apart_and_compared_by_operation() {
-    let extra = r#","threads":2,"witness_rate_ops_per_s":50,"limit":{"kind":"time","window_s":3600}"#;
+fn the_latency_probe_is_recorded_apart_and_compared_by_operation() {
+    let extra = r#","threads":2,"latency_probe_rate_ops_per_s":50,"limit":{"kind":"time","window_s":3600}"#;
     let control = Arc::new(Control::default());
     let stopper = control.clone();
     let asked = [AtomicU64::new(0), AtomicU64::new(0)];
     let ran = try_run(&spec(extra), control, move |_| {
-        let by_witness = std::thread::current().name() == Some("witness");
-        asked[usize::from(by_witness)].fetch_add(1, SeqCst);
+        let by_latency_probe = std::thread::current().name() == Some("latency probe");
+        asked[usize::from(by_latency_probe)].fetch_add(1, SeqCst);
         if asked.iter().all(|asked| asked.load(SeqCst) > 10) {
             stopper.stop();
         }
         pause(2)
     })
     .unwrap();
-    let witness = ran.result.witness.as_ref().unwrap();
-    assert_eq!(witness.operation, "op");
-    assert!(witness.service.count >= 10 && witness.service.min_ns >= 2_000_000);
+    let latency_probe = ran.result.latency_probe.as_ref().unwrap();
+    assert_eq!(latency_probe.operation, "op");
+    assert!(latency_probe.service.count >= 10 && latency_probe.service.min_ns >= 2_000_000);
     let most = (ran.result.window_end_s * 50.0).ceil() as u64;
     assert!(
-        witness.service.count <= most,
+        latency_probe.service.count <= most,
         "{} of {most}",
-        witness.service.count
+        latency_probe.service.count
     );
     let ok = ran.series(Outcome::Ok).unwrap();
     assert_eq!(
-        witness.median_ratio,
-        Some(ok.service.p50_ns as f64 / witness.service.p50_ns as f64)
+        latency_probe.median_ratio,
+        Some(ok.service.p50_ns as f64 / latency_probe.service.p50_ns as f64)
     );
     assert_eq!(ran.opened, 3);
 }
