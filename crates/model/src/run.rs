@@ -74,8 +74,7 @@ pub struct RunSpec {
     /// Share of operations that may end other than `ok` before the run is called invalid.
     #[serde(default)]
     pub error_budget_ratio: f64,
-    /// One blocking session at this rate beside the load; absent: none. Its name was once another, which the run
-    /// files of older bundles have.
+    /// One blocking session at this rate beside the load; absent: none.
     #[serde(default, alias = "witness_rate_ops_per_s")]
     pub latency_probe_rate_ops_per_s: Option<f64>,
     /// Asked of every session and read back.
