@@ -12,7 +12,7 @@ fn the_latency_probe_is_recorded_apart_and_compared_by_operation() {
     let stopper = control.clone();
     let asked = [AtomicU64::new(0), AtomicU64::new(0)];
     let ran = try_run(&spec(extra), control, move |_| {
-        let by_latency_probe = std::thread::current().name() == Some("latency probe");
+        let by_latency_probe = std::thread::current().name() == Some("latency-probe");
         asked[usize::from(by_latency_probe)].fetch_add(1, SeqCst);
         if asked.iter().all(|asked| asked.load(SeqCst) > 10) {
             stopper.stop();
