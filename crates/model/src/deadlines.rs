@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::task::Waker;
 
-/// So many entries of dropped sleeps may wait in the heap for their time, and as many as there are sleepers.
+/// Entries of dropped sleeps that may stay in the heap, beyond the number of sleepers.
 const DROPPED_MAX: usize = 64;
 /// Room for many users, so that nothing grows inside the window.
 const ROOM: usize = 4096;

@@ -33,7 +33,7 @@ pub enum Asked {
 #[derive(Debug)]
 pub enum Part<'a> {
     Row(&'a RowBuf),
-    /// It is done, and so many rows have come.
+    /// It is done; the number of rows received.
     End(u64, Done),
 }
 

@@ -49,7 +49,7 @@ impl Buffers {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// So many bytes more lie in the room that was given out, which had as many.
+    /// Counts `bytes` more as received; the free room given out must have held them.
     #[inline]
     pub fn fill(&mut self, bytes: usize) {
         self.end += bytes;

@@ -96,18 +96,18 @@ pub struct Evidence {
 
 /// Things that runs added, one kind of them.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Added {
     pub acknowledged: u64,
     /// There or not: nobody answered.
     pub unknown: u64,
 }
 
-/// How many there may be, with so many loaded, after runs that added these; `None`: nobody knows what one did, but none
-/// takes any away.
-pub fn after(loaded: u64, told: impl Iterator<Item = Option<Told>>) -> RangeInclusive<u64> {
+/// The possible numbers after `loaded` were loaded and runs added these; `None`: a run of unknown effect, which removes
+/// nothing.
+pub fn after(loaded: u64, runs: impl Iterator<Item = Option<Added>>) -> RangeInclusive<u64> {
     let (mut least, mut most) = (loaded, loaded);
-    for run in told {
-        let Told {
+    for run in runs {
+        let Added {
             acknowledged,
             unknown,
         } = run.unwrap_or_default();
@@ -144,7 +144,8 @@ impl Changed {
     }
 }
 
-/// Rows that there may be, with so many loaded, after runs that added and deleted so many; `None`: nobody knows what one did.
+/// The possible numbers of rows after `loaded` were loaded and runs added and deleted these; `None`: a run of unknown
+/// effect.
 pub fn after_changes(
     loaded: u64,
     runs: impl Iterator<Item = Option<(Changed, Changed)>>,
@@ -165,11 +166,11 @@ pub fn after_changes(
 
 /// Rows that there may be.
 pub fn rows_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
-    let told = |run: Evidence| Told {
+    let added = |run: Evidence| Added {
         acknowledged: run.inserts_acknowledged,
         unknown: run.inserts_unknown,
     };
-    after(loaded, done.iter().map(|run| run.map(told)))
+    after(loaded, done.iter().map(|run| run.map(added)))
 }
 
 /// "1000 rows", "1000 to 1002 rows", "at least 1000 rows".

@@ -28,7 +28,7 @@ pub async fn check_no_rows(
     columns: &[&str],
 ) -> Result<Check, OpError> {
     let mut faults = Faults::default();
-    let mut each = |row: &RowBuf| faults.add(|| told(row, columns));
+    let mut each = |row: &RowBuf| faults.add(|| describe(row, columns));
     session.query_text(sql, &mut each).await?;
     Ok(Check {
         name: name.into(),
@@ -44,7 +44,7 @@ pub async fn check_no_rows(
 }
 
 /// "w_id 1, d_id 2"
-fn told(row: &RowBuf, columns: &[&str]) -> String {
+fn describe(row: &RowBuf, columns: &[&str]) -> String {
     let cells: Vec<String> = row
         .cells()
         .enumerate()
@@ -101,6 +101,6 @@ mod tests {
         row.push(Value::Int(1));
         row.push(Value::Null);
         row.push(Value::Int(3));
-        assert_eq!(told(&row, &["w_id", "d_id"]), "w_id 1, d_id NULL, 3");
+        assert_eq!(describe(&row, &["w_id", "d_id"]), "w_id 1, d_id NULL, 3");
     }
 }

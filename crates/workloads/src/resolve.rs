@@ -1,5 +1,5 @@
-//! From what a plan says of a workload to every option decided, and what follows from them: what the workloads share. What is
-//! each one's own stands in its room's `resolve.rs`.
+//! From a plan's workload to all its options and what follows from them: what workloads share. The rest of each is in
+//! its own `resolve.rs`.
 use crate::prelude::*;
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
 use schemars::JsonSchema;

@@ -1,10 +1,10 @@
-//! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
+//! The measured phase in order: open everything, wait for the common start, keep out of the way, and collect.
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
 use crate::latency_probe;
 use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
-use crate::phases::gather::{Measured, gather};
+use crate::phases::collect::{Measured, collect};
 use crate::phases::result::empty_result;
 use crate::record::event_log::{self, EventLog, WorkerLog};
 use crate::record::interval::{Progress, Reporter, warn};
@@ -157,7 +157,7 @@ fn watch(
     }
     Ok(RunResult {
         event_log,
-        ..gather(job, &axis, &team.recorders, &schedules, &measured, latency_probe)
+        ..collect(job, &axis, &team.recorders, &schedules, &measured, latency_probe)
     })
 }
 

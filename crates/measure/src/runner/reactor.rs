@@ -15,7 +15,7 @@ pub struct ReactorRunner;
 /// Chosen once per process, before any worker starts.
 static IO: OnceLock<IoKind> = OnceLock::new();
 
-/// Up to so many sessions of one worker cost less over epoll: io_uring gains by what it does for many at once
+/// Up to this many sessions per worker cost less over epoll: io_uring gains by what it does for many at once
 /// (docs/method/reactor.md has the figures).
 const FEW_SESSIONS: u32 = 4;
 

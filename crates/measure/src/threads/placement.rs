@@ -13,7 +13,7 @@ pub struct Placement {
     /// Session numbers of this process.
     pub sessions: Vec<u32>,
     pub core: Option<u32>,
-    /// Nothing has to happen at a certain moment and several answers may gather, so its thread need not interrupt others.
+    /// Nothing is due at a fixed time and answers may wait for each other, so its thread need not preempt others.
     pub patient: bool,
     /// It may stay awake shortly before a deadline.
     pub spins: bool,
@@ -39,8 +39,8 @@ pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
     sessions.div_ceil(workers(spec, cores, sessions))
 }
 
-/// Whether a worker of so many sessions has nothing to do at a certain moment and several answers of a server may gather.
-/// What lives in the engine answers by the clock: a thread that let others go first would be late for all its sessions
+/// Whether a worker with this many sessions has nothing due at a fixed time, so that a server's answers may wait for each
+/// other. A system inside the engine answers by the clock: a thread that let others go first would delay all its sessions
 /// (null system, 200 us, 6 users, 2 cores, beside builds: 2,500/s with 0.9 of the time spent waiting for a core).
 fn may_wait(spec: &RunSpec, sessions: usize) -> bool {
     spec.pacing == Pacing::Closed && sessions > 1 && !spec.driver.endpoints().is_empty()

@@ -147,7 +147,7 @@ pub fn drop_table(spec: &TableSpec, dialect: &Dialect) -> String {
     format!("DROP TABLE IF EXISTS {}", Names { spec, dialect }.table())
 }
 
-/// So many rows in one statement; each row's parameters are the key and all fields.
+/// This many rows in one statement; each row's parameters are the key and all fields.
 pub fn insert(spec: &TableSpec, dialect: &Dialect, rows: usize) -> String {
     let name = Names { spec, dialect };
     let columns = spec.field_names.len() + 1;

@@ -60,7 +60,7 @@ impl Known {
         }
     }
 
-    /// Whether so many rows may be what an event found, where there are `all` if the order is there.
+    /// Whether an event may have found this many rows, where an order that exists has `all`.
     pub fn allows(self, rows: u64, all: u64) -> bool {
         match self.there {
             There::Yes => rows == all,

@@ -4,8 +4,8 @@
 //! deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a
 //! `thread`, with what is `known` of its orders and what it did; `statements` are what it asks, `requests` carry an event
 //! out and judge the answer, `together` in one go: with `pipeline`, or where there are no transactions. `schema`, `load`
-//! and `check` are the phases before and after. Where it departs from the article stands in
-//! docs/reference/workloads/hatshop.md.
+//! and `check` are the phases before and after.
+//! Differences from the article: docs/reference/workloads/hatshop.md.
 
 mod check;
 mod digest;

@@ -45,7 +45,7 @@ pub fn if_there(update: Statement) -> Statement {
     Statement(IF_THERE + update.0 - Question::UpdateOrder as u32)
 }
 
-/// That inserts so many lines, at least one.
+/// The statement that inserts this many lines, at least one.
 #[inline]
 pub fn insert_lines(lines: usize) -> Statement {
     Statement(INSERT_LINES + lines as u32 - 1)

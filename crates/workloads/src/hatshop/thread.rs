@@ -114,7 +114,7 @@ pub struct Account {
 pub struct Evidence {
     pub created: Changed,
     pub deleted: Changed,
-    /// Of the list that events were taken from: so many of it, and the SHA-256 of their lines of JSON.
+    /// Number of events taken from the list, and the SHA-256 of their lines of JSON.
     pub events: u64,
     pub events_sha256: String,
 }
@@ -148,7 +148,7 @@ impl Accounts<Account> {
     }
 }
 
-/// Orders that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did.
+/// The possible numbers of orders after `loaded` were loaded and these runs were made; `None`: a run of unknown effect.
 pub fn orders_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
     let changed = |run: &Evidence| (run.created, run.deleted);
     let orders = after_changes(loaded, done.iter().map(|run| run.as_ref().map(changed)));

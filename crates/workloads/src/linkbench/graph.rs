@@ -172,7 +172,7 @@ const OBSERVED: [(u64, f64); 34] = [
     (961_963, 100.0),
 ];
 
-/// Points are given in so many digits.
+/// The points are rounded to their digits.
 const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// Ranks with the same number of links, from `first_rank` to the next run's.

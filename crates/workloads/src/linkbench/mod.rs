@@ -2,8 +2,8 @@
 //!
 //! This file is the table of contents. `graph` says which links there are, `access` which nodes are asked for, `payload`
 //! what is stored; `request` draws one request, `statements` asks it, `reads` and `writes` carry it out. `schema`, `load`
-//! and `check` are the phases before and after. Where it departs from the original stands in
-//! docs/reference/workloads/linkbench.md.
+//! and `check` are the phases before and after.
+//! Differences from the original: docs/reference/workloads/linkbench.md.
 
 mod access;
 mod check;

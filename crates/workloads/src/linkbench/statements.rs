@@ -111,8 +111,8 @@ impl Question {
 /// The columns of every answer of links, in this order.
 const LINK_COLUMNS: &str = "id1, id2, link_type, visibility, data, time, version";
 
-/// Numbers of links by ids for which there is a statement: where fewer are asked for, the last is told again. A server has
-/// so many statements at most, and each of these is one for every session.
+/// Numbers of links by ids for which there is a statement: where fewer are asked for, the last is repeated. A server limits
+/// its prepared statements, and each of these is one per session.
 const SIZES: [usize; 8] = [1, 2, 3, 4, 8, 16, 32, MULTIGET_MOST];
 
 /// Links by `count` ids, and of how many the statement is.

@@ -96,7 +96,7 @@ impl Accounts<Account> {
     }
 }
 
-/// Rows that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did.
+/// The possible numbers of rows after `loaded` were loaded and these runs were made; `None`: a run of unknown effect.
 pub fn links_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
     let links = |run: Evidence| (run.links_added, Changed::default());
     after_changes(loaded, done.iter().map(|run| run.map(links)))

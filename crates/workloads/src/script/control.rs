@@ -133,7 +133,7 @@ pub fn transactions(steps: &[Step]) -> Result<(), Unbalanced> {
 
 // A query that is asked by itself, such as that of a check: it has no variables, and changes nothing.
 
-/// Refuses what is not one query; `name`: of what it stands in. Functions that it calls are not looked into.
+/// Refuses anything but a single query; `name` says where the text comes from. Functions that it calls are not examined.
 pub fn check_query(name: &str, text: &str) -> Result<(), ScriptError> {
     let refuse = |at: usize, what: &str| {
         let hint = "write one SELECT, without FOR UPDATE, INTO or whatever else changes something";

@@ -21,7 +21,7 @@ pub enum Step {
     Jump {
         to: u32,
     },
-    /// So many times `unit_ns`.
+    /// In units of `unit_ns`.
     Sleep {
         expression: u32,
         unit_ns: u64,

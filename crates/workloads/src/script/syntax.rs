@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<Tree, SyntaxError> {
         None => Ok(tree),
         Some((at, token)) => Err(SyntaxError::new(
             at,
-            format!("{} cannot follow here", told(&token)),
+            format!("{} cannot follow here", describe(&token)),
             "an operator or the end was expected",
         )),
     }
@@ -145,7 +145,7 @@ impl Parser {
             Some(Token::Word(word)) => self.word(at, word)?,
             found => {
                 let what = match found {
-                    Some(token) => format!("{} stands where a value was expected", told(&token)),
+                    Some(token) => format!("{} stands where a value was expected", describe(&token)),
                     None => "a value was expected after the end".into(),
                 };
                 let hint = "a value is a number, :name, a function, or an expression in parentheses";
@@ -299,7 +299,7 @@ impl Parser {
     }
 
     fn missing(&self, expected: &str) -> SyntaxError {
-        let found = self.peek().map_or("the end".into(), told);
+        let found = self.peek().map_or("the end".into(), describe);
         let what = format!("{expected} was expected, and {found} is there");
         SyntaxError::new(self.at(), what, format!("write {expected} here"))
     }
@@ -349,7 +349,7 @@ fn binary(left: Tree, at: usize, sign: &str, right: Tree) -> Tree {
     }
 }
 
-fn told(token: &Token) -> String {
+fn describe(token: &Token) -> String {
     match token {
         Token::Int(value) => format!("`{value}`"),
         Token::BeyondInt => "`9223372036854775808`".into(),

@@ -115,7 +115,7 @@ pub fn bind<'v>(
 ) -> Result<(), OpError> {
     for variable in &statement.variables {
         let value = variables.parameter(*variable);
-        parameters.push(value.map_err(|fault| failed(fault, &told(script, statement)))?);
+        parameters.push(value.map_err(|fault| failed(fault, &line_of(script, statement)))?);
     }
     Ok(())
 }
@@ -147,7 +147,9 @@ pub fn answered(
     let rows = rows.unwrap_or(0);
     if rows != 1 && sets.one_row {
         let message = format!("\\gset takes one row, and {rows} came");
-        return Err(OpError::fail(FailClass::Other, "GSET", message).with_statement(told(script, statement)));
+        return Err(
+            OpError::fail(FailClass::Other, "GSET", message).with_statement(line_of(script, statement))
+        );
     }
     if rows > 0 {
         for (variable, cell) in sets.variables.iter().zip(user.rooms.row.cells()) {
@@ -167,6 +169,6 @@ fn unbalanced(script: &Compiled, what: &str) -> OpError {
     OpError::fail(FailClass::Other, "SCRIPT", what).with_statement(&*script.program.name)
 }
 
-pub fn told(script: &Compiled, statement: &Statement) -> String {
+pub fn line_of(script: &Compiled, statement: &Statement) -> String {
     format!("{}, line {}", script.program.name, statement.line)
 }

@@ -100,8 +100,8 @@ async fn agree(session: &mut AnySql, name: &str, one: &str, other: &str) -> Resu
         && first.cells().zip(second.cells()).all(|(a, b)| same(a, b));
     let differ = || {
         vec![
-            format!("{one}: {}", told(&first)),
-            format!("{other}: {}", told(&second)),
+            format!("{one}: {}", describe(&first)),
+            format!("{other}: {}", describe(&second)),
         ]
     };
     Ok(Check {
@@ -109,9 +109,9 @@ async fn agree(session: &mut AnySql, name: &str, one: &str, other: &str) -> Resu
         ok,
         expected: match first.is_empty() && second.is_empty() {
             true => "a row each".into(),
-            false => told(&first),
+            false => describe(&first),
         },
-        actual: told(&second),
+        actual: describe(&second),
         evidence: if ok { vec![] } else { differ() },
     })
 }
@@ -136,7 +136,7 @@ async fn first_row(session: &mut AnySql, query: &str) -> Result<RowBuf, OpError>
     Ok(found)
 }
 
-fn told(row: &RowBuf) -> String {
+fn describe(row: &RowBuf) -> String {
     match row.is_empty() {
         true => "no row".into(),
         false => row

@@ -129,25 +129,25 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(text: &str, count: usize) -> Vec<Previewed> {
+    fn previewed(text: &str, count: usize) -> Vec<Previewed> {
         let spec = json!({"scripts": [{"file": {"name": "x.sql", "text": text}}]});
         let spec = WorkloadSpec::Sql(serde_json::from_value(spec).unwrap());
         preview(&spec, 1, count).unwrap()
     }
 
     fn lines(text: &str) -> Vec<String> {
-        told(text, 1).remove(0).lines
+        previewed(text, 1).remove(0).lines
     }
 
     #[test]
     fn operations_are_shown_with_what_is_drawn_for_them() {
         let text = "\\set a random(1, 1000000)\nBEGIN;\nUPDATE t\n  SET a = :a;\nEND;";
-        let two = told(text, 2);
+        let two = previewed(text, 2);
         let [first, second] = &*two else { panic!() };
         assert_eq!(first.operation, "x");
         assert_eq!((&*first.lines[0], &*first.lines[2]), ("BEGIN", "COMMIT"));
         assert!(first.lines[1].starts_with("UPDATE t SET a = ") && first.lines[1] != second.lines[1]);
-        assert_eq!(told(text, 2), two);
+        assert_eq!(previewed(text, 2), two);
     }
 
     #[test]

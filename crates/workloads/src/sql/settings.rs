@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub type Values = BTreeMap<String, String>;
 
-/// Of many sessions, so many are read.
+/// The most sessions that are read.
 pub const SESSIONS_READ: u64 = 64;
 /// Values that say which server it is: nodes of a cluster may have settings of their own.
 const SERVER: [&str; 3] = ["hostname", "port", "server"];

@@ -2,7 +2,7 @@
 //!
 //! A transaction that fails is undone, and another attempt begins where the last one ended: at the script's
 //! beginning, or after what is committed. It draws the same random numbers from the same variables.
-use super::advance::{Next, advance, answered, bind, failed, told};
+use super::advance::{Next, advance, answered, bind, failed, line_of};
 use super::expected::Seen;
 use super::scripts::{Compiled, Scripts};
 use super::user::User;
@@ -131,7 +131,7 @@ async fn statement(
         done?
     } else {
         let written = own.write(&mut rooms.text, variables);
-        written.map_err(|fault| failed(fault, &told(script, own)))?;
+        written.map_err(|fault| failed(fault, &line_of(script, own)))?;
         if own.rows {
             let mut each = |row: &RowBuf| seen.row(row, own, expected, &mut rooms.row);
             session.query_text(&rooms.text, &mut each).await.map(Some)?

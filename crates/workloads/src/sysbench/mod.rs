@@ -3,7 +3,8 @@
 //! This file is the table of contents. `resolve` refuses what cannot be run; `steps` says which statements a script has and
 //! draws one event, `random` its values; `statements` asks them, `event` carries an event out and `judge` looks at the
 //! answers, `inserts` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
-//! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
+//! after.
+//! Differences from the original: docs/reference/workloads/sysbench.md.
 
 mod check;
 mod event;

@@ -1,5 +1,5 @@
 //! What a run did to the data, for the checks that follow. Each user writes to an account of its own.
-use crate::account::{Accounts, Counter, Told};
+use crate::account::{Accounts, Added, Counter};
 use serde::{Deserialize, Serialize};
 
 /// One kind of thing that a run adds to the data. What has begun and is neither acknowledged nor failed is unknown, also
@@ -14,7 +14,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add_to(&self, sum: &mut Told) {
+    fn add_to(&self, sum: &mut Added) {
         let (acknowledged, failed) = (self.acknowledged.get(), self.failed.get());
         sum.acknowledged += acknowledged;
         sum.unknown += self.begun.get().saturating_sub(acknowledged + failed);
@@ -34,9 +34,9 @@ pub struct Account {
 
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    pub new_orders: Told,
-    pub payments: Told,
-    pub deliveries: Told,
+    pub new_orders: Added,
+    pub payments: Added,
+    pub deliveries: Added,
 }
 
 impl Evidence {

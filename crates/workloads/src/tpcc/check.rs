@@ -5,7 +5,7 @@ use super::account::Evidence;
 use super::conditions::{CONDITIONS, Condition, DELIVERED};
 use super::rules::DISTRICTS;
 use super::schema::Table;
-use crate::account::{Told, after, in_words};
+use crate::account::{Added, after, in_words};
 use crate::faults::{Faults, check_no_rows};
 use crate::numbers::number;
 use crate::prelude::*;
@@ -131,8 +131,9 @@ impl Tpcc {
             _ => self.sizes.warehouses,
         };
         let loaded = warehouses * table.rows(&self.sizes);
-        let and =
-            |told: fn(&Evidence) -> Told| Some(after(loaded, done.iter().map(|run| run.as_ref().map(told))));
+        let and = |added: fn(&Evidence) -> Added| {
+            Some(after(loaded, done.iter().map(|run| run.as_ref().map(added))))
+        };
         match table {
             Table::Orders => and(|run| run.new_orders),
             Table::History => and(|run| run.payments),
@@ -176,7 +177,7 @@ impl Tpcc {
         ]
     }
 
-    /// The eleventh condition: of each district's orders so many are no longer new. What runs delivered is known of all
+    /// The eleventh condition: how many of each district's orders are no longer new. What runs delivered is known for all
     /// districts together.
     async fn check_delivered(
         &self,

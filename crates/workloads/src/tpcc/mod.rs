@@ -5,8 +5,8 @@
 //! `resolve` decides options, `schema` and `tables` make tables, `population` says what is in each row, `load` stores them.
 //! The run: a `terminal` chooses its next transaction, waits, and draws its `input`; `course` begins and ends each, the files
 //! of their names carry them out with `statements`, in an attempt of `transaction`. After it: `account` has what the run did,
-//! `check` and `conditions` compare the data with it. Where it departs from the specification stands in
-//! docs/reference/workloads/tpcc.md.
+//! `check` and `conditions` compare the data with it.
+//! Differences from the specification: docs/reference/workloads/tpcc.md.
 
 mod account;
 mod check;
@@ -44,7 +44,7 @@ use terminal::{Choice, Deck, Pacing, Terminal};
 use thread::{Attempted, Buffers};
 use transaction::{DISTRICT_SKIPPED, Transaction};
 
-pub use crate::account::Told;
+pub use crate::account::Added;
 pub use account::Evidence;
 pub use resolve::KIND;
 pub use rules::Sizes;

@@ -13,7 +13,7 @@ use bakeoff_model::run::tpcc::TpccVariant;
 const LOADED_AT: Timestamp = Timestamp {
     us: 1_767_225_600_000_000,
 };
-/// One of so many items and stocks is an original.
+/// One in this many items and stocks is an original.
 const ORIGINAL_ONE_OF: u64 = 10;
 /// In cents; W_YTD and D_YTD are their sums.
 const PAID_BY_EACH: i64 = 1_000;

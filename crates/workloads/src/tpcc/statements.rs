@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// That inserts so many lines.
+/// The statement that inserts this many lines.
 #[inline]
 pub fn insert_lines(lines: usize) -> Statement {
     Statement(Kind::InsertLines as u32 + (lines - LINES_MIN as usize) as u32)

@@ -131,7 +131,7 @@ impl Deck {
 
 // How long a terminal's user types and thinks (clause 5.2.5).
 
-/// Think times are cut off at so many times their mean.
+/// Think times are cut off at this multiple of their mean.
 const THINK_MAX: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug)]

@@ -120,7 +120,7 @@ impl<'a> Attempt<'a> {
         Ok(row)
     }
 
-    /// So many rows are expected to be written.
+    /// Fails unless the expected number of rows was written.
     #[inline]
     pub async fn write(
         &mut self,

@@ -32,7 +32,7 @@ impl Ycsb {
         })
     }
 
-    /// Rows whose insert was acknowledged, read by their keys: all, or so many of them. `None` where no run kept keys.
+    /// Reads rows whose insert was acknowledged by their keys: all, or a sample. `None` where no run kept keys.
     pub(super) async fn check_acknowledged(
         &self,
         session: &mut AnyRecords,

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// After so many draws that were not readable, a loaded record is taken evenly; reached only when the range is far
+/// After this many draws that were not readable, a loaded record is taken evenly; reached only when the range is far
 /// above the table, or when nearly everything inserted has failed.
 const MOST_DRAWS: u32 = 10_000;
 

@@ -213,7 +213,7 @@ impl Ledger {
     }
 }
 
-/// Key numbers of acknowledged inserts: all, or so many of them, drawn evenly.
+/// Key numbers of acknowledged inserts: all, or at most `most`, drawn evenly.
 pub fn acknowledged(ledgers: &[&Ledger], most: u64) -> Vec<u64> {
     let total: u64 = ledgers
         .iter()

@@ -2,8 +2,8 @@
 //!
 //! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
 //! be run; `draw` makes operations (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries
-//! them out and `groups` puts them into transactions; `load` and `check` are the phases before and after. Where it departs
-//! from the original stands in docs/reference/workloads/ycsb.md.
+//! them out and `groups` puts them into transactions; `load` and `check` are the phases before and after.
+//! Differences from the original: docs/reference/workloads/ycsb.md.
 
 mod ahead;
 mod attempt;

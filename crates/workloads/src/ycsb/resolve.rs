@@ -104,7 +104,7 @@ fn label(request: &WorkloadRequest, read: &Read<Options>) -> String {
     )
 }
 
-/// No run stores so many rows.
+/// More rows than any run stores.
 const INSERTS_OF_A_RUN_MAX: u64 = 100_000_000_000;
 
 /// Inserts begin where `records` says, and with another `records` the loaded slice must be named to stay what it is.

@@ -16,7 +16,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
-/// Warnings read of a statement; of so many it is enough to know that there are more.
+/// Warnings read per statement; beyond these it is enough to know that there are more.
 const NOTICES_MAX: usize = 1024;
 
 impl WireSession {

@@ -154,7 +154,7 @@ impl Bench {
         self.check_keys(&did, after_run, 0)
     }
 
-    /// And with so many rows read by their keys.
+    /// The same, with this many rows read by their keys.
     fn check_keys(&mut self, done: &[Option<Did>], after_run: bool, acknowledged: u64) -> Vec<Check> {
         let spec = CheckSpec {
             sample: 50,

@@ -37,7 +37,7 @@ pub struct Measured {
 }
 
 /// Adds up all workers' records; what the workload itself tells is not in it.
-pub fn gather(
+pub fn collect(
     job: &Terms,
     axis: &Axis,
     recorders: &[Arc<Recorder>],
