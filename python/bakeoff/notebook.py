@@ -109,7 +109,7 @@ class OpenBundle:
 
     def cells(self, *metrics: str) -> pa.Table:
         """One row a cell, of its valid repetitions: each metric's geometric mean, and beside it `_low` and `_high` (its
-        95 % interval), `_minimum`, `_maximum` and `_cv` (standard deviation over mean)."""
+        95 % CI), `_minimum`, `_maximum` and `_cv` (standard deviation over mean)."""
         made = table.cells_table(self._bundle, self._metrics(metrics))
         return made if metrics else table.without_empty(made)
 

@@ -50,6 +50,11 @@ def _say(what: str, so_far: Callable[[], str], ended: threading.Event) -> None:
         wait_s = SAID_EVERY_S
 
 
+def one_line(words: str) -> str:
+    """Whatever a database said, as one line of printable characters."""
+    return "".join(c if c.isprintable() else " " for c in words)
+
+
 def aligned(lines: Sequence[Sequence[str]], left: Collection[int]) -> Iterator[str]:
     """Two spaces apart; the columns in `left` to the left, the others, figures, to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -13,8 +13,8 @@ from pydantic import Field, SkipValidation
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
-from bakeoff.analysis.wording import percent_words, points_words, signed_words, times_words
+from bakeoff.analysis.undecided import estimate_words, more_repetitions, more_words, short_words
+from bakeoff.analysis.wording import ci_words, interval_of_ratio, percent_words, points_words, than_words
 from bakeoff.model.boundary import Document
 from bakeoff.model.records.plan import Scalar
 
@@ -185,15 +185,14 @@ def _sign(c: Comparison) -> Verdict:
 
 
 def _standing_words(c: Comparison) -> str:
-    """ "A is faster than B: now +1.1 % (96 % interval -0.5 % to +2.7 %)"."""
+    """ "A is faster than B, as shown before; with all 12 repetitions +1.1 % (95 % CI -0.5 % to +2.7 %)"."""
     subject, base, way = c.other, c.base, {"higher": "faster", "lower": "slower"}.get(c.verdict, "")
     if c.objective.name != "rate":
         subject, base, way = f"{c.other}'s {c.objective.label}", f"{c.base}'s", c.verdict
     if c.design == "two bundles":
         subject = f"these two bundles differ: {subject}"
     if c.ratio is not None and c.low is not None and c.high is not None and c.level is not None:
-        low, high = signed_words(c.low), signed_words(c.high)
-        now = f"{signed_words(c.ratio)} ({level_words(c.level)} interval {low} to {high})"
+        now = estimate_words(c.ratio, c.low, c.high)
     elif c.difference is not None and c.difference_low is not None and c.difference_high is not None:
         middle, low, high = (f"{100 * end:+.2g}" for end in (c.difference, c.difference_low, c.difference_high))
         now = f"{middle} percentage points ({low} to {high})"
@@ -206,9 +205,9 @@ def _standing_words(c: Comparison) -> str:
 
 
 def _given_words(e: Estimate, given: Given) -> str:
-    shown = f"shown with {given.repetitions} repetitions at level {level_words(given.level)}"
+    shown = f"shown with {given.repetitions} repetitions"
     if isinstance(e.finding, Evidence) and e.finding.of == "ratio":
-        return f"{shown}: {signed_words(given.ratio)} ({signed_words(given.low)} to {signed_words(given.high)})"
+        return f"{shown}: {estimate_words(given.ratio, given.low, given.high)}"
     return shown
 
 
@@ -221,7 +220,7 @@ def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, matters: float
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
 
-    Where data can be added and judged again, `alpha` is what this analysis may take (`alpha_at`). matters: the relative
+    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`). matters: the relative
     size from which on a difference matters; equivalence within it is shown by two one-sided tests.
     """
     estimates = list(estimates)
@@ -370,10 +369,9 @@ def _words(c: Comparison) -> str:
     if c.difference is not None and c.difference_low is not None and c.difference_high is not None and c.level:
         return _share_words(c, c.difference, (c.difference_low, c.difference_high), c.level)
     if c.verdict == "equivalent" and c.ratio is not None and c.low is not None and c.high is not None and c.level:
-        low, high = signed_words(c.low), signed_words(c.high)
         within = f"equivalent within {percent_words(c.matters_ratio or 0.0)}"
         these = "these two bundles are " if c.design == "two bundles" else ""
-        return f"{these}{within}: {signed_words(c.ratio)} ({level_words(c.level)} interval {low} to {high})"
+        return f"{these}{within}: {estimate_words(c.ratio, c.low, c.high)}"
     return f"{_difference_words(c)}{_size_words(c)}" if c.claims_difference else _undecided_words(c)
 
 
@@ -403,16 +401,14 @@ def _undecided_words(c: Comparison) -> str:
 def _difference_words(c: Comparison) -> str:
     if c.ratio is None or c.low is None or c.high is None or c.level is None:
         return c.words
-    size, interval = size_words(c.ratio, c.low, c.high, c.level)
-    up = c.verdict == "higher"
+    interval = f"({ci_words(c.level)} {interval_of_ratio(c.ratio, c.low, c.high)})"
+    label, than = c.objective.label, than_words(c.ratio)
     if c.design == "two bundles":
-        # What lies between bundles is not in the interval, so nothing is said of systems.
-        name, way = c.objective.label, "higher" if up else "lower"
-        return f"these two bundles differ: the {name} of {c.other} is {size} {way} than that of {c.base} {interval}"
+        # What lies between occasions is not in the interval, so nothing is said of systems.
+        return f"these two bundles differ: the {label} of {c.other} is {than} that of {c.base} {interval}"
     if c.objective.name == "rate":
-        return f"{c.other} is {size} {'faster' if up else 'slower'} than {c.base} {interval}"
-    label = c.objective.label
-    return f"{c.other}'s {label} is {size} {'higher' if up else 'lower'} than {c.base}'s {interval}"
+        return f"{c.other} is {than_words(c.ratio, ('faster', 'slower'), 'fast')} {c.base} {interval}"
+    return f"{c.other}'s {label} is {than} {c.base}'s {interval}"
 
 
 def _share_words(c: Comparison, difference: float, edges: tuple[float, float], level: float) -> str:
@@ -422,25 +418,11 @@ def _share_words(c: Comparison, difference: float, edges: tuple[float, float], l
         return f"no difference shown: {size}"
     way = "higher" if difference > 0 else "lower"
     size = f"{points_words(difference)} {way}"
-    return f"{c.other}'s {c.objective.label} is {size} than {c.base}'s ({level_words(level)} interval {interval})"
-
-
-def size_words(ratio: float, low: float, high: float, level: float) -> tuple[str, str]:
-    """How far a ratio whose interval excludes 1 lies from it, without a direction: "13 %", "(95 % interval 9 % to
-    17 %)"."""
-    size = [percent_words(abs(x - 1)) for x in (ratio, *((low, high) if ratio > 1 else (high, low)))]
-    times = f"{words}; " if (words := times_words(ratio)) else ""
-    return size[0], f"({times}{level_words(level)} interval {size[1]} to {size[2]})"
-
-
-def level_words(level: float) -> str:
-    """0.95 -> "95 %", 0.99375 -> "99.38 %"; the part that is left out never rounds to nothing."""
-    left_out = float(f"{100 * (1 - level):.2g}")
-    return f"{100 - left_out:.10g} %"
+    return f"{c.other}'s {c.objective.label} is {size} than {c.base}'s ({ci_words(level)} {interval})"
 
 
 def _ratio(log_ratio: float) -> float:
-    """Two or three bundles can have an interval that no number holds; its ends stay finite."""
+    """Two or three occasions can have an interval that no number holds; its ends stay finite."""
     return math.exp(max(-_LOG_RATIO_MAX, min(_LOG_RATIO_MAX, log_ratio)))
 
 

@@ -3,7 +3,7 @@
 Every run says how far beyond the limit it was (`Limit.excess`, a log ratio), with noise, and higher loads are beyond it
 further. Until one run kept the limit and one did not, levels grow or shrink by steps of four. Then all runs so far are
 held against a family of rising curves, and the next level is one at which they disagree most usefully: at a quartile
-of what is still possible, on the side that was tried less. It ends when the 95 % interval is narrow enough and each end
+of what is still possible, on the side that was tried less. It ends when the 95 % CI is narrow enough and each end
 rests on two runs, or when the runs are used up. Nothing is remembered beside the runs, so a search can be continued.
 
 Before it ends a run is made far below, at half the interval's low end or less. Where that is within FLAT of the limit
@@ -269,7 +269,7 @@ def _weights(capacities: FloatArray, places: FloatArray, excess: FloatArray) -> 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of two capacities: other / base, with its 95 % interval."""
+    """Of two capacities: other / base, with its 95 % CI."""
 
     ratio: float
     low: float

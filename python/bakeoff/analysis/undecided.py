@@ -4,7 +4,7 @@ detected, and how many more repetitions would decide whether there is one of the
 import math
 
 from bakeoff.analysis.estimate import POWER, RESOLUTION_RATIO, Evidence
-from bakeoff.analysis.wording import change_words, counted, signed_words, times_words
+from bakeoff.analysis.wording import counted, signed_words
 
 from .statistics import SPENT_RATIO, t_detectable, t_equivalence
 
@@ -44,14 +44,14 @@ def more_repetitions(found: Evidence, alpha: float, matters: float) -> int | Non
 
 
 def short_words(ratio: float, low: float, high: float, detectable_ratio: float) -> str:
-    """For a table: "+1.4 % (-2.3 % to +5.0 %); smallest detectable change +6.1 % or -5.7 %"."""
+    """For a table: "+1.4 % (95 % CI -2.3 % to +5.0 %); smallest detectable change +6.1 % or -5.7 %"."""
     blind = 1 + detectable_ratio >= _BLIND_FROM
     return f"{signed_words(ratio) if blind else estimate_words(ratio, low, high)}; {detectable_words(detectable_ratio)}"
 
 
 def estimate_words(ratio: float, low: float, high: float) -> str:
-    """ "+1.4 % (-2.3 % to +5.0 %)"."""
-    return f"{signed_words(ratio)} ({signed_words(low)} to {signed_words(high)})"
+    """ "+1.4 % (95 % CI -2.3 % to +5.0 %)"."""
+    return f"{signed_words(ratio)} (95 % CI {signed_words(low)} to {signed_words(high)})"
 
 
 def more_words(more: int | None, what: str = "it") -> str:
@@ -67,13 +67,8 @@ def rounded(more: int) -> int:
 
 
 def detectable_words(detectable_ratio: float) -> str:
-    """In both directions: "smallest detectable change +6.1 % or -5.7 %", "... 8.2 times or -88 %"."""
+    """In both directions: "smallest detectable change +6.1 % or -5.7 %", "... 8.2x or -88 %"."""
     ratio = 1 + detectable_ratio
     if ratio >= _BLIND_FROM:
-        return f"not even {_BLIND_FROM:.0f} times as much, or a tenth, could be detected"
+        return f"not even {_BLIND_FROM:.0f}x or a tenth could be detected"
     return f"smallest detectable change {signed_words(ratio)} or {signed_words(1 / ratio)}"
-
-
-def size_words(ratio: float) -> str:
-    """How far a ratio lies from 1, without a direction: 0.95 -> "5.0 %", 5.8 -> "5.8 times"."""
-    return times_words(ratio) or change_words(ratio)

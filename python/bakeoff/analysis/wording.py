@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-#: From here on a factor says more than a percentage, of which few see at once that 480 % more is 5.8 times as much.
+#: From here on a ratio is told as a factor: few see at once that 480 % more is 5.8x as much.
 _TIMES_FROM = 2.0
 _KNOWN_TIMES = 100.0
 
@@ -19,11 +19,33 @@ def percent_words(ratio: float, *, digits: int = 2) -> str:
 
 
 def times_words(*ratios: float) -> str:
-    """What percentages above 100 are as factors: "5.8 times", "1.2 to 5.8 times"; "" where none is: ratios below 2."""
-    if max(ratios) < _TIMES_FROM or not all(map(math.isfinite, ratios)):
-        return ""
-    words = list(dict.fromkeys(significant(ratio, 2) for ratio in (min(ratios), max(ratios))))
-    return f"{' to '.join(words)} times"
+    """Ratios as factors: "5.8x", "1.2x to 5.8x"."""
+    return " to ".join(dict.fromkeys(f"{significant(ratio, 2)}x" for ratio in (min(ratios), max(ratios))))
+
+
+def are_times(*ratios: float) -> bool:
+    """Whether ratios are told as factors, because one is at least 2, not as percentages."""
+    return max(ratios) >= _TIMES_FROM and all(map(math.isfinite, ratios))
+
+
+def apart_words(ratio: float) -> str:
+    """How far a ratio lies from 1, as a percentage: "13 %"; what is not all never rounds to all: "99.96 %"."""
+    digits = 2 if not 0 < ratio < 0.01 else -math.floor(math.log10(ratio))
+    return percent_words(abs(ratio - 1), digits=digits)
+
+
+def than_words(ratio: float, ways: tuple[str, str] = ("higher", "lower"), quality: str = "") -> str:
+    """ "5.8x as fast as", "12 % faster than", "63 % slower than"; without a quality "5.8x", of "A's is 5.8x B's"."""
+    if are_times(ratio):
+        return f"{times_words(ratio)} as {quality} as" if quality else times_words(ratio)
+    return f"{apart_words(ratio)} {ways[ratio < 1]} than"
+
+
+def interval_of_ratio(ratio: float, low: float, high: float) -> str:
+    """The ends as `than_words` tells the ratio: "3.6x to 9.3x", "9.0 % to 17 %", the smaller change first."""
+    if are_times(ratio):
+        return times_words(low, high)
+    return " to ".join(apart_words(end) for end in ((low, high) if ratio > 1 else (high, low)))
 
 
 def points_words(*differences: float) -> str:
@@ -34,19 +56,34 @@ def points_words(*differences: float) -> str:
 
 
 def change_words(*ratios: float) -> str:
-    """How far ratios lie from 1, without a direction: (0.87,) -> "13 %", (5.8,) -> "480 % (5.8 times)", (1.2, 5.8) ->
-    "20 % to 480 % (1.2 to 5.8 times)"."""
+    """How far ratios lie from 1, without a direction: (0.87,) -> "13 %", (0.87, 0.5) -> "13 % to 50 %", (1.2, 5.8) ->
+    "1.2x to 5.8x"."""
+    if are_times(*ratios):
+        return times_words(*ratios)
     ordered = sorted(ratios, key=lambda ratio: abs(ratio - 1))
-    sizes = dict.fromkeys(percent_words(abs(ratio - 1)) for ratio in (ordered[0], ordered[-1]))
-    times = times_words(*ratios)
-    return f"{' to '.join(sizes)} ({times})" if times else " to ".join(sizes)
+    return " to ".join(dict.fromkeys(apart_words(ratio) for ratio in (ordered[0], ordered[-1])))
+
+
+def by_words(*ratios: float, quality: str = "high") -> str:
+    """After "faster in 6 of 8 settings": ", by 22 % to 60 %" or ": 5.0x to 5.1x as fast"."""
+    return f": {times_words(*ratios)} as {quality}" if are_times(*ratios) else f", by {change_words(*ratios)}"
+
+
+def more_or_less(ratio: float) -> str:
+    """ "2.4x as much", "13 % less"."""
+    return f"{change_words(ratio)} {'as much' if are_times(ratio) else 'more' if ratio > 1 else 'less'}"
+
+
+def ci_words(level: float) -> str:
+    """Intervals of claims are wider, so that all claims together keep an error of 5 %: each is one of 95 %, too."""
+    return "95 % CI" if level >= 0.95 - 1e-9 else f"{significant(100 * level, 2)} % CI"
 
 
 def signed_words(ratio: float) -> str:
-    """1.014 -> "+1.4 %", 0.95 -> "-5.0 %", 5.8 -> "5.8 times"."""
-    if ratio >= _TIMES_FROM:
-        return f"{significant(ratio, 2)} times"
-    return f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}"
+    """1.014 -> "+1.4 %", 0.95 -> "-5.0 %", 5.8 -> "5.8x"."""
+    if are_times(ratio):
+        return times_words(ratio)
+    return f"{'+' if ratio > 1 else '-' if ratio < 1 else ''}{apart_words(ratio)}"
 
 
 def duration_words(value_ns: float) -> str:

@@ -21,8 +21,9 @@ from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from .contestants import Contest, setting_words
 from .run_values import Spread, observed, spread_of, typical_response
 from .runs import (
+    Doubt,
     clients_of,
-    findings_of,
+    doubts_about,
     hit_together,
     invalid_runs_words,
     no_valid_run_words,
@@ -91,7 +92,7 @@ class CellAnswer(Document):
     metrics: dict[str, Spread] = Field(default_factory=dict)
     #: "valid", or what stands beside the figure, each kind once.
     validity: str
-    findings: list[str] = Field(default_factory=list)
+    doubts: list[Doubt] = Field(default_factory=list)
 
 
 #: Of the typical repetition, as hints at why one is faster are.
@@ -141,7 +142,7 @@ def _cell_answer(
     asked = sum(run.ok for run in finished) + errors.total()
     setting = contest.setting(cell)
     planned = len(runs) if contest.plan.search else contest.plan.repetitions
-    findings = findings_of(runs)
+    doubts = doubts_about(runs)
     rate = spread_of([run.rate_ops_per_s for run in used])
     response, spreads = typical_response(used)
     return CellAnswer(
@@ -183,8 +184,8 @@ def _cell_answer(
         data_to_cache_ratio=_data_to_cache(used, bundle.facts.get(cell.id)),
         write_bytes_per_user_byte=_value(costs.get("write_amplification")),
         metrics=metric_spreads(bundle, used, metrics),
-        validity=_validity_of(planned, runs, findings),
-        findings=findings,
+        validity=_validity_of(planned, runs, doubts),
+        doubts=doubts,
     )
 
 
@@ -210,7 +211,7 @@ def _data_to_cache(runs: Sequence[RunRecord], facts: FactsRecord | None) -> floa
     return size / int(cache) if size and cache.isdecimal() and int(cache) else None
 
 
-def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str]) -> str:
+def _validity_of(planned: int, runs: Sequence[RunRecord], doubts: Sequence[Doubt]) -> str:
     valid = sum(run.valid for run in runs)
     if not runs:
         return "not run"
@@ -222,7 +223,7 @@ def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str
     if disturbed:  # it was allowed
         return f"DISTURBED: {disturbed} of {len(runs)}" if disturbed < len(runs) else "DISTURBED"
     made = [f"{len(runs)} of {planned} made"] if len(runs) < planned else []
-    kinds = list(dict.fromkeys(words.split(": ")[1].split(" (")[0] for words in findings))
+    kinds = list(dict.fromkeys(doubt.name for doubt in doubts))
     return "; ".join(["valid", *made, *([f"see {', '.join(kinds)}"] if kinds else [])])
 
 

@@ -77,8 +77,6 @@ _PER_OPERATION_MAX = 0.05
 _CLOCK = math.log(1.05)
 #: What differs by less per attempt says again that one side tried more often.
 _PER_ATTEMPT = math.log(1.1)
-#: Below this a percentage says less than a factor: "-100 %" of what is left as one in a thousand.
-_TIMES_BELOW = 0.1
 _Figures = dict[str, float]
 
 
@@ -277,11 +275,7 @@ def _figure_differs(hint: Hint) -> FigureDiffers:
 
 
 def _told_values(ratio: float | None, other: str, base: str) -> str:
-    return f"{other} against {base}" if ratio is None else f"{ratio_words(ratio)} ({other} against {base})"
-
-
-def ratio_words(ratio: float) -> str:
-    return f"{significant(1 / ratio, 2)} times less" if ratio < _TIMES_BELOW else signed_words(ratio)
+    return f"{other} against {base}" if ratio is None else f"{signed_words(ratio)} ({other} against {base})"
 
 
 #: Blocks that are needed for a difference to be called steady.

@@ -165,7 +165,7 @@ def time_words(response: Percentiles, name: str) -> str | None:
 
 
 class Spread(Document):
-    """Of one figure over the valid repetitions: value: geometric mean; low, high: its 95 % interval, None below two."""
+    """Of one figure over the valid repetitions: value: geometric mean; low, high: its 95 % CI, None below two."""
 
     value: float
     low: float | None

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.validity.checks import ERRORS
 from ..analysis.wording import counted, percent_words
+from ..model.boundary import Document
 from ..model.records.plan import CellRecord
-from ..model.records.run import RunRecord, Validity
+from ..model.records.run import RunRecord, Severity, Validity
 
 _WORST_FIRST = ("invalid", "disturbed", "warning")
 
@@ -63,9 +64,25 @@ def clients_of(runs: Iterable[RunRecord]) -> list[str]:
     return sorted({way for way in ways if way})
 
 
-def findings_of(runs: Sequence[RunRecord]) -> list[str]:
-    """What speaks against the runs of a cell, each kind once with the words of the run that has it worst."""
-    found: dict[tuple[str, str], list[Validity]] = defaultdict(list)
+class Doubt(Document):
+    """One kind of thing that speaks against some of the runs of a cell, or of a bundle. name: of the check. runs: how
+    many it touches, of of_runs. often: that in words. words: of the run that has it worst."""
+
+    name: str
+    severity: Severity
+    runs: int
+    of_runs: int
+    often: str
+    words: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.severity}: {self.name} ({self.often}): {self.words}"
+
+
+def doubts_about(runs: Sequence[RunRecord]) -> list[Doubt]:
+    """Each kind once, the worst severity first."""
+    found: dict[tuple[Severity, str], list[Validity]] = defaultdict(list)
     for run in runs:
         if run.state == "failed":
             name = "run lost" if run.was_lost else "run failed"
@@ -74,7 +91,14 @@ def findings_of(runs: Sequence[RunRecord]) -> list[str]:
             if v.ok is False and v.severity != "note":
                 found[v.severity, v.name].append(v)
     return [
-        f"{severity}: {name} ({_how_often(of_kind, len(runs))}): {worst_words(of_kind)}"
+        Doubt(
+            name=name,
+            severity=severity,
+            runs=len(of_kind),
+            of_runs=len(runs),
+            often=_how_often(of_kind, len(runs)),
+            words=worst_words(of_kind),
+        )
         for (severity, name), of_kind in sorted(found.items(), key=lambda item: _WORST_FIRST.index(item[0][0]))
     ]
 

@@ -14,27 +14,27 @@ from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..bundle.read import Bundle
 from ..errors import BakeoffError
-from ..findings.cells import CellAnswer, cell_answers
-from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer, client_answers, node_answers
-from ..findings.comparisons import Compared, compare_all
-from ..findings.configuration import Difference, configuration_of
+from ..findings.cells import CellAnswer
+from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer
+from ..findings.configuration import Difference
 from ..findings.contestants import Contest
-from ..findings.differing_figures import CellsDiffer, Differs
-from ..findings.faults import FaultAnswer, fault_answers
-from ..findings.limits_and_searches.contradictions import Contradiction, contradictions
-from ..findings.limits_and_searches.limits import LimitFinding, limit_findings
-from ..findings.limits_and_searches.searches import SearchAnswer, search_answer
-from ..findings.limits_and_searches.thresholds import ThresholdAnswer, thresholds
-from ..findings.runs import findings_of, mark_words, runs_by_cell
-from ..findings.shapes import ShapeAnswer, shape_answers
+from ..findings.differing_figures import CellsDiffer
+from ..findings.faults import FaultAnswer
+from ..findings.in_bundle import Findings, findings_in
+from ..findings.limits_and_searches.contradictions import Contradiction
+from ..findings.limits_and_searches.limits import LimitFinding
+from ..findings.limits_and_searches.searches import SearchAnswer
+from ..findings.limits_and_searches.thresholds import ThresholdAnswer
+from ..findings.runs import mark_words
+from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document, Rate
 from ..model.records.bundle import AnalysisRecord
-from ..model.records.run import RunRecord
+from .first_screen import FirstScreen, first_screen
 from .words.cells import abort_words
-from .words.clients_and_nodes import client_sentences, lag_sentences, places_differ_words
+from .words.clients_and_nodes import places_differ_words
 from .words.doubts import disturbed_sentences, lost_sentences, resume_words
 from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with_failures
-from .words.headline import aside_words, headline_words, value_analysis_words
+from .words.headline import headline_words, value_look_words
 from .words.limits import threshold_sentences
 from .words.not_shown import limits_of
 
@@ -64,16 +64,16 @@ class Answer(Document):
     objective_words: str
     pacing: str
     measured: str  # warm-up, window and repetitions in words
+    #: What a reader sees first; all that follows are its details.
+    first: FirstScreen
     headline: list[str]
-    #: Those of them that a page may fold where all are many: hints, and shapes told after pairs.
-    aside: list[str] = Field(default_factory=list)
     comparisons: list[ComparisonAnswer]
     #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
     over_all: list[ComparisonAnswer] = Field(default_factory=list)
     #: Along the axis of a sweep: what the server's own counters did from each level to the next.
-    between_levels: list[CellsDiffer] = Field(default_factory=list)
+    neighbours: list[CellsDiffer] = Field(default_factory=list)
     #: Which analysis of this bundle it is, from 1: data were added after those before it.
-    analysis: int = 1
+    look: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
@@ -147,37 +147,13 @@ def answer_and_records(
 ) -> tuple[Answer, list[AnalysisRecord]]:
     """The answer, and what has to be in the bundle before it is shown. can_record: whether that can be written."""
     plan, info = bundle.plan, bundle.info
-    contest = Contest(plan)
-    runs = runs_by_cell(bundle.runs)
-    own = [metric(rate.name, plan.rates) for rate in plan.rates]
-    aborts = metric("abort_ratio")
-    if any(aborts.of(Observed(run)) for run in bundle.runs):
-        own.append(aborts)
-    shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
-    cells = cell_answers(contest, bundle, runs, list(shown.values()))
-    search = search_answer(contest, bundle)
-    if search is not None:
-        comparisons = []  # its levels were chosen to find one place: they are no sweep, and no pairs
-    compared = (
-        compare_all(contest, bundle, runs, can_record=can_record)
-        if comparisons is None
-        else Compared(list(comparisons))
-    )
-    shapes = shape_answers(contest, bundle, runs, compared.alpha) if comparisons is None else []
-    compared = replace(compared, by_setting=with_failures(contest, bundle, compared.by_setting, cells))
-    differs = Differs(contest, bundle, runs)
-    if comparisons is None:
-        by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
-        compared = replace(compared, by_setting=by_setting)
-    between_levels = differs.between_levels() if search is None else []
-    held = limit_findings(contest, bundle, runs, compared.alpha)
-    judged = thresholds(contest, bundle, runs, search, compared)
-    against = contradictions(contest, search, held, judged)
-    faults = fault_answers(contest, runs)
-    lags = lag_sentences(contest, bundle, runs)
-    slow = client_sentences(contest, runs)
+    shown = _shown_metrics(bundle, metrics)
+    found = findings_in(bundle, list(shown.values()), comparisons, can_record=can_record)
+    contest, cells = found.contest, found.cells
+    told = with_failures(contest, bundle, found.comparisons, cells)
+    found = replace(found, compared=replace(found.compared, by_setting=told))
     levels = isolation_sentences(contest, bundle)
-    leading = levels[:LEVELS_MAX] if search is None and _is_about_conflicts(contest, compared, cells) else []
+    leading = levels[:LEVELS_MAX] if found.search is None and _is_about_conflicts(found) else []
     answer = Answer(
         title=plan.title,
         description=plan.description,
@@ -192,50 +168,48 @@ def answer_and_records(
         too_busy=any(cell.too_few_undisturbed for cell in cells),
         headline=[
             *unreadable_sentences(bundle),
-            *disturbed_sentences(bundle, runs),
-            *lost_sentences(bundle, runs),
-            *(f"{one.words}." for one in against),
-            *threshold_sentences(judged),
-            *value_analysis_words(plan, compared),
-            *headline_words(
-                contest, compared, shapes, between_levels, cells, held, search, bundle.runs, faults, lags, slow, leading
-            ),
+            *disturbed_sentences(bundle, found.runs),
+            *lost_sentences(bundle, found.runs),
+            *(f"{one.words}." for one in found.contradictions),
+            *threshold_sentences(found.thresholds),
+            *value_look_words(plan, found.compared),
+            *headline_words(found, leading),
         ],
-        aside=aside_words(contest, compared, shapes, between_levels, cells),
-        thresholds=judged,
-        comparisons=compared.by_setting,
-        over_all=compared.over_all,
-        between_levels=between_levels,
-        analysis=compared.analysis,
-        shapes=shapes,
-        search=search,
-        contradictions=against,
-        nodes=node_answers(contest, runs),
-        clients=client_answers(contest, runs),
-        faults=faults,
-        held=held,
+        first=first_screen(found),
+        thresholds=found.thresholds,
+        comparisons=found.comparisons,
+        over_all=found.compared.over_all,
+        neighbours=found.neighbours,
+        look=found.compared.look,
+        shapes=found.shapes,
+        search=found.search,
+        contradictions=found.contradictions,
+        nodes=found.nodes,
+        clients=found.clients,
+        faults=found.faults,
+        held=found.held,
         cells=cells,
         metrics=[MetricShown(**{name: getattr(m, name) for name in MetricShown.model_fields}) for m in shown.values()],
         rates=plan.rates,
         compared=contest.factor,
         contestants=contest.contestants,
         validity=[
-            *_validity_words(bundle.runs),
-            *places_differ_words(contest, runs),
+            *_validity_words(found),
+            *places_differ_words(contest, found.runs),
             *_load_warnings(bundle),
         ],
         between_plans=[Difference(name=key, values=said) for key, said in plan.differences.items()],
-        undeclared=configuration_of(bundle).undeclared,
+        undeclared=found.undeclared,
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),
-        runs_planned=len(bundle.runs) if search and info.state == "complete" else plan.runs_max,
+        runs_planned=len(bundle.runs) if found.search and info.state == "complete" else plan.runs_max,
         skipped=dict(info.skipped),
         messages=list(info.messages),
         limits=[*levels[len(leading) :], *limits_of(bundle, cells)],
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
-    return answer, compared.pending
+    return answer, found.compared.pending
 
 
 def analysed(bundle: Bundle, metrics: Sequence[Metric] = ()) -> Answer:
@@ -252,11 +226,21 @@ def analysed(bundle: Bundle, metrics: Sequence[Metric] = ()) -> Answer:
     return answer_and_records(bundle, metrics, can_record=False)[0]
 
 
-def _is_about_conflicts(contest: Contest, compared: Compared, cells: Sequence[CellAnswer]) -> bool:
+def _shown_metrics(bundle: Bundle, asked: Sequence[Metric]) -> dict[str, Metric]:
+    """By name: the objective, the workloads' own, aborts where there are any, and those asked for."""
+    own = [metric(rate.name, bundle.plan.rates) for rate in bundle.plan.rates]
+    aborts = metric("abort_ratio")
+    if any(aborts.of(Observed(run)) for run in bundle.runs):
+        own.append(aborts)
+    objective = Contest(bundle.plan).objective
+    return {m.name: m for m in (objective, *own, *asked) if m.name not in _IN_EVERY_REPORT}
+
+
+def _is_about_conflicts(found: Findings) -> bool:
     """Where the plan names a level of isolation, or operations failed or were aborted, what levels mean comes first."""
-    asked = any(cell.isolation for cell in contest.plan.cells)
-    failed = any(found.failures and not found.failures.startswith(NONE_FAILED) for found in compared.by_setting)
-    return asked or failed or bool(abort_words(contest, cells))
+    asked = any(cell.isolation for cell in found.contest.plan.cells)
+    failed = any(one.failures and not one.failures.startswith(NONE_FAILED) for one in found.comparisons)
+    return asked or failed or bool(abort_words(found.contest, found.cells))
 
 
 def _objective_words(objective: Metric) -> str:
@@ -264,8 +248,9 @@ def _objective_words(objective: Metric) -> str:
     return f"{objective.label} ({about}; {_BETTER[objective.better]})"
 
 
-def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
-    """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
+def _validity_words(found: Findings) -> list[str]:
+    """How many runs count, and each kind of doubt with the number of runs it touches."""
+    runs = found.bundle.runs
     valid = sum(run.valid for run in runs)
     disturbed = sum(run.standing == "disturbed" for run in runs)
     marked = f", {disturbed} disturbed" if disturbed else ""
@@ -274,7 +259,7 @@ def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
         first = f"{all_of}{counted(len(runs), 'run', 'runs')} counted"
     else:
         first = f"{all_of}{counted(len(runs), 'run is', 'runs are')} valid"
-    return [f"{first}{marked}" if runs else "no run was finished", *findings_of(runs)]
+    return [f"{first}{marked}" if runs else "no run was finished", *(doubt.sentence for doubt in found.doubts)]
 
 
 def _load_warnings(bundle: Bundle) -> list[str]:

@@ -58,7 +58,7 @@ def runs_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
 
 
 def cells_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
-    """One row a cell: of every metric the typical valid repetition (the geometric mean); beside it its 95 % interval
+    """One row a cell: of every metric the typical valid repetition (the geometric mean); beside it its 95 % CI
     (`_low`, `_high`), the least and the most (`_minimum`, `_maximum`) and the standard deviation over the mean (`_cv`).
     Null where some repetition has no value, an interval also where there is only one."""
     grouped = runs_by_cell(bundle.runs)

@@ -51,10 +51,13 @@ def run(options: argparse.Namespace) -> int:
 def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
     """The answer, and report.html unless it is unwanted: each is made whatever becomes of the other."""
     from ...report.html.write import write_report
+    from ...report.text.first_screen import wants_colour
     from ...report.text.terminal import render_text
 
     html: Path | None = None
-    unprinted = None if as_json else _unprinted(f"{render_text(answer)}\n\nbundle  {bundle.folder}")
+    unprinted = (
+        None if as_json else _unprinted(f"{render_text(answer, colour=wants_colour())}\n\nbundle  {bundle.folder}")
+    )
     try:
         html = write_report(bundle, out, answer).html if write else None
     finally:

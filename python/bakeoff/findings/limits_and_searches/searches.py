@@ -8,7 +8,15 @@ from collections.abc import Sequence
 
 from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.search import Difference, Outcome, Question, Trial, difference, so_far
-from ...analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
+from ...analysis.wording import (
+    count_words,
+    counted,
+    interval_of_ratio,
+    percent_words,
+    rate_words,
+    seconds_words,
+    than_words,
+)
 from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.plan import SearchRecord
@@ -32,7 +40,7 @@ _WERE = {
 
 
 class Capacity(Document):
-    """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % interval; of a search
+    """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % CI; of a search
     that found nothing on one side, None there. In the factor's own unit; of counts whole numbers. held: at which
     levels the limits hold. subject: as of `SearchRecord`."""
 
@@ -49,7 +57,7 @@ class Capacity(Document):
 
 
 class CapacityDifference(Document):
-    """Of two contestants: other / base, with its 95 % interval."""
+    """Of two contestants: other / base, with its 95 % CI."""
 
     setting_words: str
     base: str
@@ -134,25 +142,28 @@ def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: b
         assert outcome.silent_to is not None
         return f"could not be judged at {_up_to(search, outcome.silent_to)} ({runs})"
     if low is not None and high is not None and estimate is not None:
-        between = f"{_level(search, low)} to {_level(search, high)}"
+        between = f"{sought_level_words(search.factor, low)} to {sought_level_words(search.factor, high)}"
         if outcome.status == "found":
-            interval = "exactly, by a 95 % interval" if search.whole and low == high else f"95 % interval {between}"
-            return f"{_level(search, estimate)} ({interval}; {runs})"
+            interval = "exactly, by a 95 % CI" if search.whole and low == high else f"95 % CI {between}"
+            return f"{sought_level_words(search.factor, estimate)} ({interval}; {runs})"
         if ended and high <= USEFUL_RATIO * low:
-            return f"about {_level(search, estimate)} (95 % interval {between}, wider than asked for; {runs})"
-        known = f"between {_level(search, low)} and {_level(search, high)} is all that is known (95 % interval)"
+            return (
+                f"about {sought_level_words(search.factor, estimate)} (95 % CI {between}, wider than asked for; {runs})"
+            )
+        ends = f"{sought_level_words(search.factor, low)} and {sought_level_words(search.factor, high)}"
+        known = f"between {ends} is all that is known (95 % CI)"
         return f"not found in {runs}: {known}" if ended else f"cut short after {runs}: {known}"
     reached = low if low is not None else high
     assert reached is not None, "a search that has runs has come somewhere"
     verb = "still met" if (low is not None) == search.highest else "not met even"
-    return f"{verb} at {_level(search, reached)}, and nothing further was tried in {runs}"
+    return f"{verb} at {sought_level_words(search.factor, reached)}, and nothing further was tried in {runs}"
 
 
 def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
     kept = outcome.status == "always"
     up = kept == search.highest
     end = "the highest that was allowed" if up else "the lowest that was allowed"
-    where = f"{_level(search, search.high if up else search.low)}, {end}"
+    where = f"{sought_level_words(search.factor, search.high if up else search.low)}, {end}"
     if not up and outcome.silent_to is not None:
         where = "the lowest that could be judged"
     return f"still met at {where} ({runs})" if kept else f"not met even at {where} ({runs})"
@@ -177,7 +188,11 @@ def _why_words(
 
 
 def _up_to(search: SearchRecord, level: float) -> str:
-    return _level(search, level) if level <= search.low else f"{_level(search, level)} and below"
+    return (
+        sought_level_words(search.factor, level)
+        if level <= search.low
+        else f"{sought_level_words(search.factor, level)} and below"
+    )
 
 
 def _flat_words(search: SearchRecord, who: str, margin: float) -> str:
@@ -190,10 +205,11 @@ def _flat_words(search: SearchRecord, who: str, margin: float) -> str:
     )
 
 
-def _level(search: SearchRecord, value: float) -> str:
-    if search.factor == "rate":
+def sought_level_words(factor: str, value: float) -> str:
+    """ "12,300/s", "48 threads"."""
+    if factor == "rate":
         return rate_words(float(f"{value:.3g}"))
-    name = search.factor.removesuffix("s") if value == 1 else search.factor
+    name = factor.removesuffix("s") if value == 1 else factor
     return f"{value:,.0f} {name}"
 
 
@@ -224,11 +240,9 @@ def _difference_words(search: SearchRecord, base: str, other: str, gap: Differen
     name = search.sought_words
     if gap.low <= 1 <= gap.high:
         low, high = (f"{'+' if end > 1 else '-'}{percent_words(abs(end - 1))}" for end in (gap.low, gap.high))
-        return f"No difference of the {name} shown: {other} against {base} {low} to {high} (95 % interval)"
-    way = "higher" if gap.ratio > 1 else "lower"
-    near, far = (gap.low, gap.high) if gap.ratio > 1 else (gap.high, gap.low)
-    interval = f"95 % interval {change_words(near)} to {change_words(far)}"
-    return f"{other}'s {name} is {change_words(gap.ratio)} {way} than {base}'s ({interval})"
+        return f"No difference of the {name} shown: {other} against {base} {low} to {high} (95 % CI)"
+    interval = f"95 % CI {interval_of_ratio(gap.ratio, gap.low, gap.high)}"
+    return f"{other}'s {name} is {than_words(gap.ratio)} {base}'s ({interval})"
 
 
 def question_of(search: SearchRecord) -> Question:

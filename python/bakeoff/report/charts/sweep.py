@@ -35,7 +35,7 @@ from .svg import INVALID, Canvas, arrow, fill, fitted, legend, marker, repetitio
 
 #: For captions.
 MARKS = (
-    "Marker: typical repetition; band or bar: 95 % interval; rings: repetitions; cross: a run that is not valid;"
+    "Marker: typical repetition; band or bar: 95 % CI; rings: repetitions; cross: a run that is not valid;"
     " arrow: one far off the scale."
 )
 WIDTH = 1000.0

@@ -24,7 +24,17 @@ from ..words.faults import HEADS as FAULT_HEADS
 from ..words.faults import row_cells
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import NAMED_MAX
-from .rows import broken_checks, cell_rows, comparison_rows, first_errors, load_row, machine_rows, run_row, shape_rows
+from .rows import (
+    broken_checks,
+    cell_rows,
+    comparison_rows,
+    first_errors,
+    first_rows,
+    load_row,
+    machine_rows,
+    run_row,
+    shape_rows,
+)
 
 ERRORS_MAX = 30
 
@@ -34,6 +44,8 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
     lead = _lead(bundle, answer, figures)
     return {
         "answer": answer,
+        "first_rows": first_rows(answer),
+        "baseline": contest.baseline,
         "machine": bundle.machine,
         "load_machines": named_words(elsewhere(bundle.runs)),
         "machine_rows": list(machine_rows(bundle)),

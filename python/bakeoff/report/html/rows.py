@@ -22,6 +22,7 @@ from ...model.records.bundle import LoadRecord
 from ...model.records.run import OperationSummary, Percentiles, RunRecord
 from ..answer import Answer
 from ..charts.svg import AXIS, Canvas, fill, stroke
+from ..first_screen import Row
 from ..text.terminal import ALL_DUE, error_words, metric_words, statement_words
 from ..words.clients_and_nodes import machines_and_clocks_words
 from ..words.pairs import value_words
@@ -240,6 +241,7 @@ def machine_rows(bundle: Bundle) -> Iterator[tuple[str, str]]:
 
 
 WIDTH = 160.0
+BAR_WIDTH = 300.0
 HEIGHT = 20.0
 _EDGE = 6.0
 
@@ -247,6 +249,51 @@ _EDGE = 6.0
 def reach_of(ratios: Sequence[float]) -> float:
     """How far the shared axis must go to either side of "equal", as a log-ratio; at least 5 %."""
     return max([abs(math.log(ratio)) for ratio in ratios if ratio > 0], default=0.0) * 1.05 + math.log(1.05)
+
+
+def first_rows(answer: Answer) -> list[dict[str, Any]]:
+    """The rows of the first screen: first: of its setting; bar: the value from zero, with its interval."""
+    rows = answer.first.rows
+    most = max((row.high or row.value or 0.0 for row in rows), default=0.0)
+    shown, before = [], None
+    for row in rows:
+        bar = (
+            None
+            if row.value is None or most <= 0
+            else Markup(_value_bar(row, most).inline(f"{row.name}: {row.value_words}"))
+        )
+        shown.append({"row": row, "first": row.setting_words != before, "bar": bar})
+        before = row.setting_words
+    return shown
+
+
+def _value_bar(row: Row, most: float) -> Canvas:
+    """To scale, from zero."""
+    canvas = Canvas(BAR_WIDTH, HEIGHT)
+    middle, value = HEIGHT / 2, row.value or 0.0
+
+    def place(one: float) -> float:
+        return max(0.0, one) / most * (BAR_WIDTH - _EDGE)
+
+    canvas.tip(
+        row.value_words,
+        "rect",
+        x=0,
+        y=2,
+        width=max(1.0, place(value)),
+        height=HEIGHT - 4,
+        **fill(row.series),
+        fill_opacity="0.55",
+    )
+    if row.low is not None and row.high is not None:
+        canvas.line(
+            place(row.low), middle, place(row.high), middle, stroke="#1b1f24", class_="whisker", stroke_width=1.5
+        )
+        for end in (row.low, row.high):
+            canvas.line(
+                place(end), middle - 4, place(end), middle + 4, stroke="#1b1f24", class_="whisker", stroke_width=1.5
+            )
+    return canvas
 
 
 def interval(ratio: float, low: float, high: float, *, series: int, reach: float, words: str) -> Canvas:

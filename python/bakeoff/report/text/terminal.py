@@ -1,4 +1,5 @@
-"""The answer for a terminal or a pipe: headline, one row a cell, comparisons, doubts. Plain text, no colour codes."""
+"""The answer for a terminal or a pipe: the first screen, then its details: sentences, one row a cell, comparisons,
+doubts."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ...analysis.wording import grouped, interval_words, milliseconds_words
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Placed, axis_words, who_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
-from ...terminal import aligned, rule
+from ...terminal import aligned, one_line, rule
 from ..answer import Answer
 from ..words.clients_and_nodes import CLIENT_HEADS, NODE_HEADS, client_row, node_row
 from ..words.faults import HEADS as FAULT_HEADS
@@ -20,13 +21,14 @@ from ..words.faults import row_words
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import value_words
 from ..words.shapes import finding_words
+from .first_screen import first_lines
 
 _WIDTH = 110
 #: So many differences of configuration are listed; the report has all.
 _DIFFERENCES_MAX = 5
 _HEADS = (
     "ops/s",
-    "95 % interval",
+    "95 % CI",
     "p50",
     "p95",
     "p99",
@@ -55,12 +57,13 @@ STATEMENT_HEADS = (
 )
 
 
-def render_text(answer: Answer) -> str:
-    return "\n".join(map(_printable, _lines(answer))).rstrip() + "\n"
+def render_text(answer: Answer, *, colour: bool = False) -> str:
+    first = [one_line(answer.title), "", *first_lines(answer.first, colour=colour), ""]
+    return "\n".join([*first, *map(one_line, _lines(answer))]).rstrip() + "\n"
 
 
 def _lines(answer: Answer) -> Iterator[str]:
-    yield answer.title
+    """The details."""
     judged = "" if answer.search else f"; judged by {answer.objective_words}"
     yield f"{answer.pacing}; {answer.measured}{judged}"
     for notice in (answer.demonstration, answer.incomplete):
@@ -152,14 +155,14 @@ def _clients(answer: Answer) -> Iterator[str]:
 
 def _faults(answer: Answer) -> Iterator[str]:
     if answer.faults:
-        title = "What the planned faults did (with the 95 % interval over the repetitions):"
+        title = "What the planned faults did (with the 95 % CI over the repetitions):"
         yield from _of_places(answer, title, FAULT_HEADS, [(one, row_words(one)) for one in answer.faults], left=1)
 
 
 def _metrics(answer: Answer) -> Iterator[str]:
     """The workload's own figures, and what was asked for."""
     if answer.metrics:
-        title = "Further figures (with the 95 % interval over the repetitions):"
+        title = "Further figures (with the 95 % CI over the repetitions):"
         rows = [(cell, [*map(_with_interval, metric_words(answer, cell))]) for cell in answer.cells]
         yield from _of_places(answer, title, [shown.name for shown in answer.metrics], rows)
 
@@ -330,20 +333,15 @@ def _undeclared(answer: Answer) -> Iterator[str]:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
     """Columns two spaces apart under a ruled head; those in `left` to the left, figures to the right."""
-    lines = [[_printable(cell) for cell in line] for line in [head, *rows]]
+    lines = [[one_line(cell) for cell in line] for line in [head, *rows]]
     first, *others = aligned(lines, left)
     yield from (first, rule(lines), *others)
-
-
-def _printable(words: str) -> str:
-    """Whatever a database said, a terminal gets one line of printable characters."""
-    return "".join(c if c.isprintable() else " " for c in words)
 
 
 def _wrapped(words: str, bullet: str = "") -> list[str]:
     """Commands are copied from here: no option is broken at its hyphens."""
     wrapped = textwrap.wrap(
-        _printable(words),
+        one_line(words),
         _WIDTH,
         initial_indent=bullet,
         subsequent_indent=" " * len(bullet),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...analysis.compare import ALPHA, ComparisonAnswer
 from ...analysis.metric import Metric
 from ...analysis.statistics import alpha_at
-from ...analysis.wording import change_words
+from ...analysis.wording import by_words
 from ...findings.between_bundles.both_sides import Joined
 from ...findings.between_bundles.comparison import AFTER, BEFORE, BundleComparison
 from ...findings.between_bundles.search_check import SearchCheck
@@ -60,9 +60,9 @@ def bundle_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundl
     for verdict in ("higher", "lower"):
         claimed = [c for c in found if c.verdict == verdict]
         if claimed:
-            by = change_words(*(c.ratio for c in claimed if c.ratio is not None))
+            by = by_words(*(c.ratio for c in claimed if c.ratio is not None))
             named = f" ({'; '.join(c.setting_words for c in claimed)})" if len(claimed) <= NAMED_MAX else ""
-            clauses.append(f"{verdict} in {len(claimed)} of {len(found)} cells{named}, by {by}")
+            clauses.append(f"{verdict} in {len(claimed)} of {len(found)} cells{named}{by}")
     undecided = sum(c.is_undecided for c in found)
     alike = sum(c.verdict == "equivalent" for c in found)
     rest = len(found) - undecided - alike - sum(c.claims_difference for c in found)

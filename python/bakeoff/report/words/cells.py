@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.compare import ComparisonAnswer
-from ...analysis.wording import bytes_words, change_words, percent_words, rate_words
+from ...analysis.wording import bytes_words, change_words, more_or_less, percent_words, rate_words
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import time_words
@@ -74,7 +74,7 @@ def size_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
 
 
 def _change(ratio: float) -> str:
-    return "as much" if change_words(ratio) == "0 %" else f"{change_words(ratio)} {'more' if ratio > 1 else 'less'}"
+    return "as much" if change_words(ratio) == "0 %" else more_or_less(ratio)
 
 
 #: So many cells are named; more are only counted.

@@ -10,6 +10,7 @@ from ...analysis.validity.disturbance import OTHER_PROCESSES
 from ...analysis.validity.steady import SECONDS_MIN
 from ...analysis.wording import counted
 from ...bundle.read import Bundle
+from ...findings.in_bundle import Findings
 from ...findings.runs import (
     _by_kind,
     causes_words,
@@ -138,3 +139,23 @@ def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:
     if name == "steady state" and window_s is not None and window_s < SECONDS_MIN:
         return f"{_WORDS[name]} (windows of {window_s:g} s; {SECONDS_MIN} s are needed)"
     return _WORDS[name] if count == runs else f"{_WORDS[name]} in {count} of {counted(runs, 'run', 'runs')}"
+
+
+def worst_doubt(found: Findings) -> str:
+    """The one thing that endangers the answer most, as a clause; "" where nothing speaks against it."""
+    runs = found.bundle.runs
+    marked = sum(run.is_marked for run in runs)
+    busy = [run for of_cell in found.runs.values() for run in of_cell if run.standing == "disturbed"]
+    if marked:
+        return f"disturbed runs count ({of_runs(marked, len(runs))})"
+    if busy and any(cell.too_few_undisturbed for cell in found.cells):
+        return f"this machine was too busy to measure ({causes_words(busy)})"
+    if found.bundle.unreadable_runs:
+        return f"results are missing: {found.bundle.unreadable_runs[0]}"
+    if found.doubts:
+        first = found.doubts[0]
+        return f"{first.name}: {first.words.partition(' (')[0]} ({of_runs(first.runs, first.of_runs)})"
+    deciding = [one.name for one in found.undeclared if one.deciding]
+    if deciding:
+        return f"the plan does not declare that {' and '.join(deciding[:2])} differ{'s' if len(deciding) == 1 else ''}"
+    return "this is a demonstration: short runs on a shared machine" if found.contest.plan.demonstration else ""

@@ -12,52 +12,33 @@ from ...analysis.statistics import alpha_at
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import Compared, value_thresholds
 from ...findings.contestants import Contest
-from ...findings.differing_figures import CellsDiffer
-from ...findings.faults import FaultAnswer
-from ...findings.limits_and_searches.limits import LimitFinding
-from ...findings.limits_and_searches.searches import SearchAnswer
-from ...findings.shapes import ShapeAnswer
+from ...findings.in_bundle import Findings
 from ...model.records.plan import PlanRecord
-from ...model.records.run import RunRecord
 from .cells import ABORTS, abort_words, figure_words, not_compared_words, not_valid_words, size_words
+from .clients_and_nodes import client_sentences, lag_sentences
 from .doubts import untested_words
 from .faults import closed_loop_words, fault_sentences
 from .limits import limit_sentences, search_sentences
 from .pairs import differs_words, over_all_words, pair_words
 from .shapes import shape_words
 
-#: So many pairs are told of on the first screen.
-PAIRS_MAX = 3
 
-
-def headline_words(
-    contest: Contest,
-    compared: Compared,
-    shapes: Sequence[ShapeAnswer],
-    between_levels: Sequence[CellsDiffer],
-    cells: Sequence[CellAnswer],
-    held: Sequence[LimitFinding],
-    search: SearchAnswer | None,
-    runs: Sequence[RunRecord],
-    faults: Sequence[FaultAnswer],
-    lags: Sequence[str],
-    slow: Sequence[str],
-    levels: Sequence[str],
-) -> list[str]:
-    """slow: whether each of several clients got its share. levels: of isolation, what they mean. A search is asked one
-    thing; that levels beyond what it found fail is how it finds it."""
-    if search is not None:
-        return [*search_sentences(search), *limit_sentences(held), *slow]
-    comparisons = compared.by_setting
+def headline_words(found: Findings, levels: Sequence[str]) -> list[str]:
+    """levels: of isolation, what they mean. A search is asked one thing; that levels beyond what it found fail is how
+    it finds it."""
+    contest, cells, comparisons = found.contest, found.cells, found.comparisons
+    slow = client_sentences(contest, found.runs)  # whether each of several clients got its share
+    if found.search is not None:
+        return [*search_sentences(found.search), *limit_sentences(found.held), *slow]
     answered = [
-        *pair_words(contest, comparisons, compared.over_all, cells),
-        *shape_words(contest, shapes),
-        *over_all_words(compared.over_all, comparisons),
+        *pair_words(contest, comparisons, found.compared.over_all, cells),
+        *shape_words(contest, found.shapes),
+        *over_all_words(found.compared.over_all, comparisons),
     ]
-    of_faults = fault_sentences(faults, dict(contest.middle))
-    closed = closed_loop_words(faults, dict(contest.middle))
+    of_faults = fault_sentences(found.faults, dict(contest.middle))
+    closed = closed_loop_words(found.faults, dict(contest.middle))
     return [
-        *limit_sentences(held),
+        *limit_sentences(found.held),
         *(of_faults if closed else []),
         *closed,
         *(answered or figure_words(contest, cells)),
@@ -65,37 +46,20 @@ def headline_words(
         *slow,
         *size_words(contest, cells),
         *([] if closed else of_faults),
-        *lags,
-        *look_words(compared),
+        *lag_sentences(contest, found.bundle, found.runs),
+        *look_words(found.compared),
         *_aborts(contest, comparisons, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
-        *differs_words(contest, comparisons, between_levels, said=_said(contest, cells)),
-        *untested_words(contest.plan, runs),
-    ]
-
-
-def aside_words(
-    contest: Contest,
-    compared: Compared,
-    shapes: Sequence[ShapeAnswer],
-    between_levels: Sequence[CellsDiffer],
-    cells: Sequence[CellAnswer],
-) -> list[str]:
-    """The sentences of the headline that a first screen can do without: those that answer nothing that was asked, and
-    of many pairs all but the first, because the chart shows them."""
-    comparisons = compared.by_setting
-    return [
-        *pair_words(contest, comparisons, compared.over_all, cells)[PAIRS_MAX:],
-        *(shape_words(contest, shapes) if comparisons else []),
-        *differs_words(contest, comparisons, between_levels, said=_said(contest, cells)),
+        *differs_words(contest, comparisons, found.neighbours, said=_said(contest, cells)),
+        *untested_words(contest.plan, found.bundle.runs),
     ]
 
 
 def _aborts(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
     """None where every comparison there tells what failed for good, and how often it was tried."""
-    middle = [found for found in comparisons if found.setting == dict(contest.middle)]
-    told = bool(middle) and all(found.failures for found in middle)
+    middle = [one for one in comparisons if one.setting == dict(contest.middle)]
+    told = bool(middle) and all(one.failures for one in middle)
     return [] if told else abort_words(contest, cells)
 
 
@@ -120,7 +84,7 @@ def look_words(compared: Compared) -> list[str]:
     ]
 
 
-def value_analysis_words(plan: PlanRecord, compared: Compared) -> list[str]:
+def value_look_words(plan: PlanRecord, compared: Compared) -> list[str]:
     """Of limits, and of a `fail_if` on values: their verdicts are of the latest runs, each time."""
     asked = [*(["`fail_if`"] if value_thresholds(plan) else []), *(["`limit`"] if plan.limits else [])]
     if compared.alpha is None or not compared.before or not asked:

@@ -6,15 +6,24 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from ...analysis.compare import ComparisonAnswer, FigureDiffers, level_words, size_words
+from ...analysis.compare import ComparisonAnswer, FigureDiffers
 from ...analysis.metric import Metric
 from ...analysis.undecided import detectable_words, estimate_words, more_words, rounded
-from ...analysis.undecided import size_words as one_size_words
-from ...analysis.wording import change_words, counted, percent_words, points_words
+from ...analysis.wording import (
+    are_times,
+    by_words,
+    change_words,
+    ci_words,
+    counted,
+    interval_of_ratio,
+    percent_words,
+    points_words,
+    signed_words,
+)
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import lean_alike
 from ...findings.contestants import Contest, Setting, at_words
-from ...findings.differing_figures import CellsDiffer, ratio_words
+from ...findings.differing_figures import CellsDiffer
 from ...findings.run_values import time_words
 from .cells import ABORTS
 from .failures_and_isolation import NONE_FAILED, no_benefit_words
@@ -47,7 +56,7 @@ def differs_words(
     if not most.figures or most.objective_ratio is None:
         return []
     where = ", ".join(filter(None, [most.setting_words, f"from {most.base} to {most.other}"]))
-    change = f"where the {contest.objective.label} changed most, {ratio_words(most.objective_ratio)}"
+    change = f"where the {contest.objective.label} changed most, {signed_words(most.objective_ratio)}"
     return [_hints_sentence(f"What {most.contestant} counts and moved most {where}, {change}", most.figures)]
 
 
@@ -151,9 +160,9 @@ def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> 
     for verdict, claimed in sorted(groups, key=lambda group: -len(group[1])):
         if not claimed:
             continue
-        where = f"in {len(claimed)}{_named(claimed, found)}, by {_change(claimed)}"
+        where = f"in {len(claimed)}{_named(claimed, found)}{_by(claimed, by_rate)}"
         if not clauses:
-            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}, by {_change(claimed)}"
+            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}{_by(claimed, by_rate)}"
             subject, base = other, contest.baseline
             if not by_rate:
                 subject, base = f"{other}'s {label.label}", f"{contest.baseline}'s"
@@ -169,11 +178,12 @@ def _named(claimed: Sequence[ComparisonAnswer], found: Sequence[ComparisonAnswer
     return f" ({'; '.join(c.setting_words for c in claimed)})"
 
 
-def _change(claimed: Sequence[ComparisonAnswer]) -> str:
+def _by(claimed: Sequence[ComparisonAnswer], by_rate: bool) -> str:
+    """ ", by 22 % to 60 %", ": 5.0x to 5.1x as fast"."""
     ratios = [c.ratio for c in claimed if c.ratio is not None]
     differences = [c.difference for c in claimed if c.difference is not None]
-    words = [change_words(*ratios)] if ratios else []
-    return " or ".join([*words, points_words(*differences)] if differences else words)
+    words = [by_words(*ratios, quality="fast" if by_rate else "high")] if ratios else []
+    return "".join([*words, f"{' or' if words else ','} by {points_words(*differences)}"] if differences else words)
 
 
 def _sentence(found: ComparisonAnswer) -> str:
@@ -195,14 +205,15 @@ def _values(contest: Contest, found: ComparisonAnswer) -> str:
 
 
 def _size(contest: Contest, found: ComparisonAnswer) -> str:
-    """ "119 % faster (2.2 times; 96 % interval 20 % to 299 %)", of what is undecided the estimate."""
+    """ "2.2x (95 % CI 1.2x to 4.0x)", "12 % faster (95 % CI 9.0 % to 17 %)", of what is undecided the estimate."""
     if found.ratio is None or found.low is None or found.high is None or found.level is None:
         return ""
     if not found.claims_difference:
         return estimate_words(found.ratio, found.low, found.high)
-    size, interval = size_words(found.ratio, found.low, found.high, found.level)
     ways = ("faster", "slower") if contest.objective.name == "rate" else ("higher", "lower")
-    return f"{size} {ways[found.ratio < 1]} {interval}"
+    way = "" if are_times(found.ratio) else f" {ways[found.ratio < 1]}"
+    interval = interval_of_ratio(found.ratio, found.low, found.high)
+    return f"{change_words(found.ratio)}{way} ({ci_words(found.level)} {interval})"
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:
@@ -219,9 +230,14 @@ def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
     if ratio is None or low is None or high is None or level is None or seen is None:
         return []
     ways = ("faster", "slower") if by_rate else ("higher", "lower")
-    estimate, *edges = (f"{one_size_words(value)} {ways[value < 1]}" for value in (ratio, low, high))
+    estimate, *edges = (
+        f"{change_words(value)} as {'fast' if by_rate else 'high'}"
+        if are_times(value)
+        else f"{change_words(value)} {ways[value < 1]}"
+        for value in (ratio, low, high)
+    )
     return [
-        f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)}); {detectable_words(seen)}.",
+        f"The estimate is {estimate} ({ci_words(level)} {' to '.join(edges)}); {detectable_words(seen)}.",
         f"{_decided_by([found], 'it')}.",
     ]
 

@@ -6,11 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
-from ...analysis.compare import ComparisonAnswer, size_words
+from ...analysis.compare import ComparisonAnswer
 from ...analysis.estimate import REPETITIONS_MIN
 from ...analysis.metric import Metric
 from ...analysis.undecided import detectable_words
-from ...analysis.wording import change_words, counted, interval_words, points_words
+from ...analysis.wording import (
+    are_times,
+    change_words,
+    ci_words,
+    counted,
+    interval_of_ratio,
+    interval_words,
+    more_or_less,
+    points_words,
+)
 from ...findings.contestants import LOAD, Contest, amount, factor_words, short_words
 from ...findings.shapes import ShapeAnswer, ShapeLevel
 from ...model.records.plan import Scalar
@@ -115,7 +124,7 @@ def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
     where = f" at {short_words(shape.axis, shape.top)}" if len(shape.best) > 1 and not _undecided(shape) else ""
     if not interval or top.low is None or top.high is None:
         return f"{objective.words(top.value)}{where}"
-    return f"{objective.words(top.value)}{where} (95 % interval {interval_words(top.low, top.high, objective.words)})"
+    return f"{objective.words(top.value)}{where} (95 % CI {interval_words(top.low, top.high, objective.words)})"
 
 
 def _undecided(shape: ShapeAnswer) -> list[ShapeLevel]:
@@ -144,7 +153,7 @@ def _off(c: ComparisonAnswer) -> tuple[float, str]:
     if c.difference is not None:
         return abs(c.difference), f"{points_words(c.difference)} {'more' if c.difference > 0 else 'less'}"
     ratio = c.ratio or 1.0
-    return abs(math.log(ratio)), f"{change_words(ratio)} {'more' if ratio > 1 else 'less'}"
+    return abs(math.log(ratio)), more_or_less(ratio)
 
 
 def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
@@ -160,18 +169,24 @@ def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
 
 
 def _distance(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> tuple[str, str] | None:
-    """ "13 % slower" and " (95 % interval 9 % to 17 %)"; None where no difference was shown."""
+    """ "13 % slower" and " (95 % CI 9 % to 17 %)"; None where no difference was shown."""
     c = level.against
     if c is None or c.base_value is None or c.other_value is None:
         return None
     if c.claims_difference and c.difference is not None:
         return f"{points_words(c.difference)} {_way(objective, c.difference > 0)}", ""
     if not shape.judged and c.base_value:
-        return f"{change_words(c.other_value / c.base_value)} {_way(objective, c.other_value > c.base_value)}", ""
+        return _size(c.other_value / c.base_value, objective), ""
     if not c.claims_difference or c.ratio is None or c.low is None or c.high is None or c.level is None:
         return None
-    size, interval = size_words(c.ratio, c.low, c.high, c.level)
-    return f"{size} {_way(objective, c.ratio > 1)}", f" {interval}"
+    return _size(c.ratio, objective), f" ({ci_words(c.level)} {interval_of_ratio(c.ratio, c.low, c.high)})"
+
+
+def _size(ratio: float, objective: Metric) -> str:
+    """ "13 % slower", "2.4x as high"."""
+    if are_times(ratio):
+        return f"{change_words(ratio)} as {'fast' if objective.name == 'rate' else 'high'}"
+    return f"{change_words(ratio)} {_way(objective, ratio > 1)}"
 
 
 def _way(objective: Metric, up: bool) -> str:

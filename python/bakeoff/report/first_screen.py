@@ -1,0 +1,311 @@
+"""The first screen: the answer in one sentence, one row for each thing compared, and how far to trust it. Everything
+else that a report says is a detail of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from ..analysis.compare import ComparisonAnswer
+from ..analysis.metric import Metric
+from ..analysis.registry import metric
+from ..analysis.wording import counted, interval_words, signed_words
+from ..findings.cells import CellAnswer
+from ..findings.contestants import Contest, who_words
+from ..findings.faults import FaultAnswer
+from ..findings.in_bundle import Findings
+from ..findings.limits_and_searches.searches import sought_level_words
+from ..findings.run_values import Spread
+from ..findings.shapes import ShapeAnswer
+from ..model.boundary import Document
+from ..model.records.run import by_place
+from .words.answer_sentence import answer_sentence, certainty_words
+from .words.doubts import worst_doubt
+
+#: shown: everything that was asked has a verdict; part: some of it; undecided: none; measured: nothing was compared.
+Certainty = Literal["shown", "partly shown", "undecided", "measured", "not trustworthy"]
+#: More settings than these fill: the one in mid-sweep is shown.
+ROWS_MAX = 12
+#: What a fault is judged by on the first screen.
+_PAUSE, _WAIT = "time_without_writes_s", "longest_wait_s"
+
+
+class Row(Document):
+    """One thing compared. value, low, high: in the unit of the column, the typical run's with its 95 % CI over the
+    repetitions; None where there is none. change: against the baseline, "5.0x (3.6x to 7.0x)"; "" of the baseline
+    itself. verdict: one word or two. series: the contestant's place, for its colour."""
+
+    name: str
+    setting_words: str = ""
+    series: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    value_words: str = "-"
+    change: str = ""
+    verdict: str = ""
+
+
+class FirstScreen(Document):
+    """answer: one sentence. doubt: the worst thing that speaks against it, "" where nothing does. trust: how many runs
+    count, and how many notes there are. value_head: of the rows' values. more: what the rows leave out."""
+
+    answer: str
+    certainty: Certainty
+    certainty_words: str
+    doubt: str = ""
+    trust: str
+    value_head: str
+    rows: list[Row] = Field(default_factory=list)
+    more: str = ""
+
+
+def first_screen(found: Findings) -> FirstScreen:
+    head, rows, more = _rows(found)
+    certainty = _certainty(found)
+    return FirstScreen(
+        answer=answer_sentence(found),
+        certainty=certainty,
+        certainty_words=certainty_words(found, certainty),
+        doubt=worst_doubt(found),
+        trust=_trust(found),
+        value_head=head,
+        rows=rows,
+        more=more,
+    )
+
+
+def _certainty(found: Findings) -> Certainty:
+    runs = found.bundle.runs
+    marked = any(run.is_marked for run in runs)
+    if marked or not any(run.valid for run in runs) or any(cell.too_few_undisturbed for cell in found.cells):
+        return "not trustworthy"
+    decided = list(_decided(found))
+    if not decided:
+        return "measured"
+    return "shown" if all(decided) else "partly shown" if any(decided) else "undecided"
+
+
+def _decided(found: Findings) -> Iterator[bool]:
+    """Of everything that was asked, whether it has a verdict."""
+    if found.search is not None:
+        yield from (one.status in ("found", "always", "never") for one in found.search.found)
+        return
+    if found.held:
+        yield from (level.verdict != "undecided" for one in found.held for level in one.levels)
+        return
+    if found.comparisons:
+        yield from (c.claims_difference or c.verdict == "equivalent" for c in found.comparisons)
+        return
+    yield from (shape.judged and len(shape.best) < len(shape.levels) for shape in found.shapes)
+
+
+def _trust(found: Findings) -> str:
+    """ "60 of 60 runs valid; 2 disturbed and repeated; 3 notes"."""
+    runs = found.bundle.runs
+    valid = sum(run.valid for run in runs)
+    repeated = [run for of_place in by_place(found.bundle.attempts).values() for run in of_place[:-1]]
+    notes = len(found.doubts) + len(found.undeclared)
+    return "; ".join(
+        [
+            f"{valid} of {counted(len(runs), 'run', 'runs')} valid",
+            *([f"{len(repeated)} disturbed or lost and repeated"] if repeated else []),
+            *([counted(notes, "note", "notes")] if notes else []),
+        ]
+    )
+
+
+def _rows(found: Findings) -> tuple[str, list[Row], str]:
+    """The value's head, the rows, and what they leave out."""
+    contest = found.contest
+    if found.search is not None:
+        return found.search.question, list(_searched(found)), ""
+    if found.held:
+        return _held(found)
+    if found.faults and not found.comparisons:
+        return _faulted(contest, found.faults)
+    if contest.is_sweep and found.shapes:
+        return _swept(found)
+    return _compared(found)
+
+
+def _searched(found: Findings) -> Iterator[Row]:
+    search = found.search
+    assert search is not None
+    differences = {(one.other, one.setting_words): one for one in search.differences}
+    for one in search.found:
+        gap = differences.get((one.contestant, one.setting_words))
+        yield Row(
+            name=one.contestant,
+            setting_words=one.setting_words,
+            series=found.contest.contestants.index(one.contestant),
+            value=one.estimate,
+            low=one.low,
+            high=one.high,
+            value_words=sought_level_words(search.factor, one.estimate) if one.estimate is not None else "-",
+            change=_ratio_words(gap.ratio, gap.low, gap.high) if gap else "",
+            verdict={"always": "met everywhere", "never": "never met"}.get(one.status, one.status),
+        )
+
+
+def _held(found: Findings) -> tuple[str, list[Row], str]:
+    """Level by level of one limit and one contestant; of several the last level that holds."""
+    words = {"yes": "holds", "no": "missed", "undecided": "undecided"}
+    if len(found.held) == 1:
+        (one,) = found.held
+        rows = [
+            Row(
+                name=level.level_words or one.contestant,
+                value=level.value,
+                low=level.low,
+                high=level.high,
+                value_words=level.value_words.partition(",")[0] or "-",
+                verdict=words[level.verdict],
+            )
+            for level in one.levels
+        ]
+        return one.limit_words, rows, ""
+    names = found.contest.contestants
+    rows = []
+    for one in found.held:
+        holds = [level for level in one.levels if level.verdict == "yes"]
+        verdict = "missed" if not holds else "holds" if len(holds) == len(one.levels) else "holds in part"
+        last = (holds or one.levels)[-1]
+        rows.append(
+            Row(
+                name=who_words(one) or one.limit_words,
+                setting_words=one.limit_words if who_words(one) else "",
+                series=names.index(one.contestant) if one.contestant in names else 0,
+                value_words=f"{last.level_words}: {last.value_words.partition(',')[0]}".removeprefix(": ") or "-",
+                verdict=verdict,
+            )
+        )
+    return "last level that holds", rows[:ROWS_MAX], _more(len(rows), "limit", "limits")
+
+
+def _faulted(contest: Contest, faults: Sequence[FaultAnswer]) -> tuple[str, list[Row], str]:
+    name = _PAUSE if any(_PAUSE in one.figures for one in faults) else _WAIT
+    rows = []
+    for one in faults:
+        spread = one.figures.get(name)
+        rows.append(
+            Row(
+                name=one.contestant,
+                setting_words=", ".join(filter(None, (one.setting_words, one.label))),
+                series=contest.contestants.index(one.contestant),
+                **_spread(spread),
+                value_words=metric(name).words(spread.value) if spread else "-",
+                verdict=one.loss,
+            )
+        )
+    head = "no writes for" if name == _PAUSE else "longest wait"
+    return head, rows[:ROWS_MAX], _more(len(rows), "fault", "faults")
+
+
+def _swept(found: Findings) -> tuple[str, list[Row], str]:
+    """One line: level by level. Several: each one's best."""
+    contest, objective = found.contest, found.contest.objective
+    if len(found.shapes) == 1:
+        return objective.label, [*_levels(found.shapes[0], objective)], ""
+    rows = []
+    for shape in found.shapes:
+        top = next((level.value for level in shape.levels if level.level == shape.top), None)
+        at = next(level.level_words for level in shape.levels if level.level == shape.top)
+        rows.append(
+            Row(
+                name=shape.contestant,
+                setting_words=shape.setting_words,
+                series=contest.contestants.index(shape.contestant),
+                **_spread(top),
+                value_words=objective.words(top.value) if top else "-",
+                change=at,
+                verdict=_best(shape) if shape.best == [shape.top] else "undecided",
+            )
+        )
+    return objective.label, rows[:ROWS_MAX], _more(len(rows), "line", "lines")
+
+
+def _levels(shape: ShapeAnswer, objective: Metric) -> Iterator[Row]:
+    way = {"higher": "lower", "lower": "higher"}[shape.direction]
+    for level in shape.levels:
+        against = level.against
+        if level.level == shape.top:
+            verdict = _best(shape)
+        elif against is not None and against.claims_difference:
+            verdict = way
+        else:
+            verdict = "undecided" if level.level in shape.best else "not compared"
+        yield Row(
+            name=level.level_words,
+            **_spread(level.value),
+            value_words=objective.words(level.value.value) if level.value else "-",
+            change=_change(against),
+            verdict=verdict,
+        )
+
+
+def _best(shape: ShapeAnswer) -> str:
+    return "highest" if shape.direction == "higher" else "lowest"
+
+
+def _compared(found: Findings) -> tuple[str, list[Row], str]:
+    """All settings where they are few, else the one in mid-sweep."""
+    contest, objective = found.contest, found.contest.objective
+    cells = found.cells
+    if len(cells) > ROWS_MAX:
+        cells = [cell for cell in cells if cell.setting == dict(contest.middle)]
+    by_place = {(c.other, tuple(c.setting.items())): c for c in found.comparisons}
+    rows = []
+    for cell in cells:
+        c = by_place.get((cell.contestant, tuple(cell.setting.items())))
+        spread = spread_of_cell(cell, objective)
+        rows.append(
+            Row(
+                name=cell.contestant,
+                setting_words=cell.setting_words,
+                series=contest.contestants.index(cell.contestant),
+                **_spread(spread),
+                value_words=objective.words(spread.value) if spread else "-",
+                change=_change(c),
+                verdict=_verdict(c, cell, objective) if found.comparisons or not cell.valid else "",
+            )
+        )
+    left = len(found.cells) - len(cells)
+    return objective.label, rows, f"{left} more rows are in the table of results" if left else ""
+
+
+def spread_of_cell(cell: CellAnswer, objective: Metric) -> Spread | None:
+    """The objective's value of one cell."""
+    if objective.name == "rate":
+        return cell.rate_ops_per_s
+    return cell.response_spreads.get(objective.name.removeprefix("latency_") + "_ms") or cell.metrics.get(
+        objective.name
+    )
+
+
+def _verdict(c: ComparisonAnswer | None, cell: CellAnswer, objective: Metric) -> str:
+    if c is None:
+        return "baseline" if cell.valid else "not valid"
+    if c.claims_difference and objective.name == "rate":
+        return "faster" if c.verdict == "higher" else "slower"
+    return {"no difference": "undecided", "too few": "too few runs"}.get(c.verdict, c.verdict)
+
+
+def _change(c: ComparisonAnswer | None) -> str:
+    if c is None or c.ratio is None or c.low is None or c.high is None:
+        return ""
+    return _ratio_words(c.ratio, c.low, c.high)
+
+
+def _ratio_words(ratio: float, low: float, high: float) -> str:
+    return f"{signed_words(ratio)} ({interval_words(low, high, signed_words)})"
+
+
+def _spread(spread: Spread | None) -> dict[str, float | None]:
+    return {} if spread is None else {"value": spread.value, "low": spread.low, "high": spread.high}
+
+
+def _more(rows: int, one: str, many: str) -> str:
+    return f"{counted(rows - ROWS_MAX, f'more {one} is', f'more {many} are')} in the tables" if rows > ROWS_MAX else ""
