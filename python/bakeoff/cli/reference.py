@@ -16,6 +16,8 @@ from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..plan.new_plan import SCHEMA
 from ..plan.schema import Meanings, schema_text
+from ..report.words.meanings import CERTAINTIES, CHECKS, VERDICTS
+from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
 from ..workloads import workloads
@@ -127,6 +129,7 @@ def pages(docs: Path) -> dict[Path, str]:
         **commands_pages(reference),
         reference / "metrics.md": metrics_page(),
         reference / "events.md": events_page(),
+        reference / "messages.md": messages_page(),
         docs / "method/isolation.md": isolation_page(),
     }
     for kind, workload in workloads().items():
@@ -141,6 +144,30 @@ def pages(docs: Path) -> dict[Path, str]:
         page = reference / "systems" / f"{kind}.md"
         found[page] = with_tables(page.read_text(), {"driver": options_table(options_of(system.driver))})
     return found
+
+
+_MESSAGES_HEAD = """\
+# Messages: words of a report, and what to do
+
+Search this page for the word that you saw. Made from the program's own list by `make docs`. More on
+[disturbance](../method/disturbance.md), [the client as the limit](../method/client-verdict.md) and
+[steady state](../method/steady-state.md).
+"""
+
+
+def messages_page() -> str:
+    lines = [_MESSAGES_HEAD, "## Verdicts of a comparison\n", *_meanings(VERDICTS)]
+    lines += ["## How certain an answer is\n", *_meanings(CERTAINTIES), "## What speaks against a run\n"]
+    for severity, checks in CHECKS.items():
+        name, _, rest = severity.partition(": ")
+        lines += [f"### {name[:1].upper()}{name[1:]}\n", f"{rest[:1].upper()}{rest[1:]}.\n", *_meanings(checks)]
+    return "\n".join(lines)
+
+
+def _meanings(meanings: Iterable[Named]) -> Iterator[str]:
+    yield "| word | what it says | what to do |\n|---|---|---|"
+    yield from (f"| {one.name} | {one.says} | {one.do} |" for one in meanings)
+    yield ""
 
 
 def commands_pages(reference: Path) -> dict[Path, str]:

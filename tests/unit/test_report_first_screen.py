@@ -1,0 +1,166 @@
+"""The first screen of each kind of question: reviewed by eye in tests/golden/first_screens.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
+from bakeoff.model.records.plan import SearchRecord
+from bakeoff.model.records.run import RunRecord, Validity
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.first_screen import WIDTH, first_lines
+from bakeoff.report.words.answer_sentence import WORDS_MAX
+from builders.bundles import MARIADB, SMALL, SQLITE, Contender, Story, invalid, only, write_bundle
+from builders.golden import assert_golden
+
+ONE = Story(threads=(8,), presets=("a",), window_s=2, warm_up_s=1)
+SLOW = replace(MARIADB, name="slow", rate_1=1_000, rate_max=6_000)
+ALIKE = replace(MARIADB, name="alike")
+SWEEP = Story(contenders=(MARIADB,), threads=(2, 8, 32, 128), presets=("c",), window_s=2, warm_up_s=1, noise=0.005)
+KILL = PlannedFault(kind="kill", node="server", at_s=20, for_s=5)
+SEARCH = SearchRecord(
+    factor="threads", highest=True, limits=["latency_p99 < 2ms"], low=1, high=64, first=1, whole=True,
+    precision_ratio=0.05, runs=25,
+)  # fmt: skip
+
+
+def of_threads(bundle: Bundle) -> None:
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
+
+
+def searched(bundle: Bundle) -> None:
+    runs = [run.model_copy(update={"block": block}) for block, run in enumerate(bundle.runs, 1)]
+    bundle.runs = runs
+    bundle.plan = bundle.plan.model_copy(update={"search": SEARCH, "repetitions": SEARCH.runs})
+
+
+def busy(run: RunRecord) -> RunRecord:
+    words = "85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)"
+    found = Validity(
+        name="other processes", severity="disturbed", ok=False, words=words, value=0.85, value_words="85 %"
+    )
+    return run.model_copy(update={"validity": [*run.validity, found], "valid": False, "standing": "disturbed"})
+
+
+def killed(run: RunRecord) -> RunRecord:
+    jitter_s = 0.1 * run.block
+    effect = FaultEffect(
+        gap_s=5.4 + jitter_s,
+        without_writes_s=6.0 + jitter_s,
+        rate_before_ops_per_s=4_000,
+        full_rate_s=6.5,
+        felt_s=7,
+        watched_s=20,
+        longest_wait_s=5.6,
+        unknown=16,
+    )
+    done = FaultRecord(planned=KILL, begun_s=20.0, ended_s=25.0, back_s=25.3, effect=effect)
+    return run.model_copy(update={"faults": [done]})
+
+
+def one_cell_fails(run: RunRecord) -> RunRecord:
+    return invalid(run) if only(run, "c02", 2) else run
+
+
+STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
+    "two systems": (replace(ONE, contenders=(MARIADB, SLOW)), None),
+    "two systems that differ little": (replace(ONE, noise=0.001), None),
+    "two systems that are alike": (replace(ONE, contenders=(MARIADB, ALIKE)), None),
+    "equivalent within the size that matters": (replace(ONE, contenders=(MARIADB, ALIKE), matters=0.2), None),
+    "three systems": (replace(ONE, contenders=(MARIADB, SLOW, SQLITE)), None),
+    "two systems in four settings": (SMALL, None),
+    "two systems in eight settings": (Story(window_s=2, warm_up_s=1), None),
+    "by a percentile": (replace(ONE, contenders=(MARIADB, SLOW), objective="latency_p99"), None),
+    "one system": (replace(ONE, contenders=(MARIADB,)), None),
+    "a sweep": (SWEEP, of_threads),
+    "a sweep that is not decided": (replace(SWEEP, noise=0.4), of_threads),
+    "a sweep of two systems": (replace(SWEEP, contenders=(MARIADB, SQLITE)), of_threads),
+    "a limit": (replace(SWEEP, asked=("latency_p99 < 2ms",)), of_threads),
+    "a limit for two systems": (replace(SWEEP, contenders=(MARIADB, SLOW), asked=("latency_p99 < 2ms",)), None),
+    "a search": (replace(SWEEP, threads=(1, 4, 8, 12, 16), repetitions=2), searched),
+    "a fault": (
+        replace(ONE, contenders=(MARIADB,), faults={"mariadb": [KILL]}, change=killed),
+        None,
+    ),
+    "too busy": (replace(ONE, change=busy), None),
+    "a run that is not valid": (replace(ONE, contenders=(MARIADB, SLOW), change=one_cell_fails), None),
+    "a demonstration": (replace(ONE, contenders=(MARIADB, SLOW), demonstration=True), None),
+}
+
+
+def screen(folder: Path, name: str) -> tuple[Bundle, list[str]]:
+    story, changed = STORIES[name]
+    bundle = write_bundle(folder / name.replace(" ", "-"), story)
+    if changed is not None:
+        changed(bundle)
+    return bundle, list(first_lines(answer_of(bundle).first))
+
+
+def test_each_kind_of_question_is_answered_on_the_first_screen(tmp_path: Path) -> None:
+    text = []
+    for name in STORIES:
+        bundle, lines = screen(tmp_path, name)
+        first = answer_of(bundle).first
+        assert len(first.answer.split()) <= WORDS_MAX, first.answer
+        assert max(map(len, lines)) <= WIDTH, name
+        assert len(lines) <= 24, name
+        text.append("\n".join([f"--- {name}", *lines]))
+    assert_golden("first_screens.txt", "\n\n".join(text) + "\n")
+
+
+@pytest.mark.parametrize("name", ["two systems", "a sweep", "a limit", "a search", "a fault", "too busy"])
+def test_the_page_begins_with_the_same(tmp_path: Path, name: str) -> None:
+    bundle, _ = screen(tmp_path, name)
+    first = answer_of(bundle).first
+    page = write_report(bundle, tmp_path / "out").html.read_text()
+    answer = page.index(first.answer.replace("'", "&#39;"))
+    assert page.index(f">{first.certainty_words}<") > answer
+    for row in first.rows:
+        assert page.index(row.value_words, answer) > answer
+
+
+def test_a_disturbed_bundle_is_never_called_shown(tmp_path: Path) -> None:
+    bundle, lines = screen(tmp_path, "too busy")
+    first = answer_of(bundle).first
+    assert first.certainty == "not trustworthy"
+    assert "other processes" in first.doubt
+    assert any(line.startswith("NOT TRUSTWORTHY") for line in lines)
+
+
+def test_colours_only_where_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, lines = screen(tmp_path, "two systems")
+    assert not any("\x1b" in line for line in lines)
+    coloured = list(first_lines(answer_of(bundle).first, colour=True))
+    assert [strip(line) for line in coloured] == lines
+    assert main(["report", str(bundle.folder)]) == 0
+    assert "\x1b" not in capsys.readouterr().out, "a pipe is no terminal"
+
+
+def strip(line: str) -> str:
+    for code in ("\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"):
+        line = line.replace(code, "")
+    return line
+
+
+def test_a_name_from_a_plan_steers_no_terminal(tmp_path: Path) -> None:
+    story = replace(ONE, contenders=(MARIADB, Contender("evil\x1b[2J")))
+    bundle = write_bundle(tmp_path / "b", story)
+    assert not any("\x1b" in line for line in first_lines(answer_of(bundle).first))
+
+
+def _rows(found: Any) -> list[tuple[str, str]]:
+    return [(row.name, row.verdict) for row in found.rows]
+
+
+def test_rows_say_who_is_faster_and_by_how_much(tmp_path: Path) -> None:
+    bundle, _ = screen(tmp_path, "two systems")
+    first = answer_of(bundle).first
+    assert _rows(first) == [("mariadb", "baseline"), ("slow", "slower")]
+    assert first.rows[1].change.startswith("-7")
