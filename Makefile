@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: help quickstart setup environment mariadb tools engine fmt check test test-fast test-rust test-python test-systems bench bench-quick bench-rust docs clean
 
 help:
-	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
+	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of two minutes"
 	@echo "make test         set up, check and test everything, real servers included"
 	@echo "make test-fast    tests of pure logic only, in seconds"
 	@echo "make test-systems every version of every server, every workload on each, and the largest clusters: hundreds of MB"

@@ -69,7 +69,7 @@ def test_the_number_of_repetitions_is_as_rough_as_it_is_known(more: int, words: 
 
 
 def test_what_could_be_detected_is_said_in_both_directions() -> None:
-    assert [signed_words(ratio) for ratio in (1.014, 0.95, 1.0, 5.8)] == ["+1.4 %", "-5.0 %", "0 %", "5.8 times"]
+    assert [signed_words(ratio) for ratio in (1.014, 0.95, 1.0, 5.8)] == ["+1.4 %", "-5.0 %", "0 %", "5.8x"]
     assert detectable_words(0.74) == "smallest detectable change +74 % or -43 %"
-    assert detectable_words(7.16) == "smallest detectable change 8.2 times or -88 %"
-    assert short_words(1.3, 0.1, 20.0, 50.0) == "+30 %; not even 10 times as much, or a tenth, could be detected"
+    assert detectable_words(7.16) == "smallest detectable change 8.2x or -88 %"
+    assert short_words(1.3, 0.1, 20.0, 50.0) == "+30 %; not even 10x or a tenth could be detected"

@@ -128,5 +128,5 @@ def test_a_run_that_was_made_again_later_is_said_to_be_apart_from_its_partner(tm
 def test_the_setting_in_mid_sweep_has_the_interval_of_its_difference(tmp_path: Path) -> None:
     found = answer_of(write_bundle(tmp_path / "b", Story(noise=0.01, window_s=2, warm_up_s=0)))
     assert re.search(
-        r" At preset \w, 16 threads: .*: \d+ % (faster|slower) \(.*% interval \S+ % to \S+ %\)\.", found.headline[0]
+        r" At preset \w, 16 threads: .*: \d+ % (faster|slower) \(.*95 % CI \S+ % to \S+ %\)\.", found.headline[0]
     )

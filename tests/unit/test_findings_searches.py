@@ -69,7 +69,7 @@ def test_the_headline_leads_with_the_capacity_and_how_sure_it_is(one: Bundle) ->
     assert 5 <= found.low <= found.high <= 15
     said = (
         r"The highest number of threads with p99 below 2 ms: about \d+ threads"
-        r" \(95 % interval \d+ threads to \d+ threads, wider than asked for; 10 runs\)\."
+        r" \(95 % CI \d+ threads to \d+ threads, wider than asked for; 10 runs\)\."
     )
     assert re.fullmatch(said, first(answer)), first(answer)
     assert len(answer.headline) == 1
@@ -167,7 +167,7 @@ def test_of_several_systems_each_is_told_and_which_takes_more(tmp_path: Path) ->
     assert gap.high < 1
     assert [sentence.partition(":")[0][-9:] for sentence in answer.headline[:2]] == ["(mariadb)", "ms (slow)"]
     assert answer.headline[-1].startswith("slow's highest number of threads is ")
-    assert "lower than mariadb's (95 % interval" in answer.headline[-1]
+    assert "lower than mariadb's (95 % CI" in answer.headline[-1]
 
 
 def test_page_and_data_have_the_search_and_its_chart(one: Bundle) -> None:
@@ -185,7 +185,7 @@ def test_page_and_data_have_the_search_and_its_chart(one: Bundle) -> None:
 def test_an_interval_that_is_too_wide_for_a_capacity_is_all_that_is_known(tmp_path: Path) -> None:
     found = first(answer_of(searched(tmp_path / "b", replace(STORY, threads=(1, 64)))))
     assert "not found in 4 runs: between " in found
-    assert found.endswith(" threads is all that is known (95 % interval).")
+    assert found.endswith(" threads is all that is known (95 % CI).")
 
 
 def test_searches_are_compared_by_what_they_found_and_not_by_the_levels_tried(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_search_and_runs_at_fixed_levels_that_contradict_each_other_are_named(
             (4, "yes", "no", "contradicts"), (8, "yes", "no", "contradicts"), (16, "no", "no", "agrees"),
         ]  # fmt: skip
         assert re.fullmatch(
-            r"Contradiction for mariadb at 4 threads: the search found about 9 threads \(95 % interval .*\), so p99"
+            r"Contradiction for mariadb at 4 threads: the search found about 9 threads \(95 % CI .*\), so p99"
             r" below 2 ms holds there, but the runs at that fixed level missed it"
             r" \([0-9.]+ ms; the only run decides\)\.",
             found.headline[0],

@@ -37,8 +37,8 @@ def test_a_sweep_is_answered_by_its_peak_and_not_by_pairs(tmp_path: Path) -> Non
     first, knee = found.headline
     value = found.cells[2].rate_ops_per_s
     assert value
-    assert first.startswith(f"The rate is highest at 32 threads: {value.value:,.0f}/s (95 % interval ")
-    nearest = [rf"\S+ % slower at {threads} threads \(\S+ % interval \S+ % to \S+ %\)" for threads in (8, 128)]
+    assert first.startswith(f"The rate is highest at 32 threads: {value.value:,.0f}/s (95 % CI ")
+    nearest = [rf"\S+ % slower at {threads} threads \(95 % CI \S+ % to \S+ %\)" for threads in (8, 128)]
     assert re.search(f"; {'; '.join(nearest)}[.]$", first), "the nearest on either side that was shown to be slower"
     assert "at 2 threads" not in first
     assert knee == "The knee, beyond which response time grows faster than throughput, is at 2 threads or less."
@@ -77,7 +77,7 @@ def test_levels_far_apart_in_the_estimate_are_undecided_and_not_as_good_as_each_
     first = found.headline[0]
     assert first.startswith("The rate was measured highest at innodb_buffer_pool_size=128M, the end of the range: ")
     assert re.search(
-        r"; 16M to 64M are undecided \(16M measured \d+ % less\); \d+ % slower at 8M \(\S+ % interval .*\)\.$", first
+        r"; 16M to 64M are undecided \(16M measured \d+ % less\); \d+ % slower at 8M \(95 % CI .*\)\.$", first
     )
     assert "no difference" not in first
 

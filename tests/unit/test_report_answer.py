@@ -99,7 +99,7 @@ def test_with_one_setting_the_headline_is_the_comparison_with_both_values(tmp_pa
     sentence, hint = found.headline
     assert hint.startswith("What else differs most between sqlite_full and mariadb (a hint at why, not tested): ")
     assert sentence.startswith("sqlite_full is ")
-    assert " slower than mariadb (96 % interval " in sentence
+    assert " slower than mariadb (95 % CI " in sentence
     assert sentence.endswith("/s.")
     assert sentence.count("/s") == 2
 
@@ -108,7 +108,7 @@ def test_more_than_twice_as_fast_is_also_said_as_times(tmp_path: Path) -> None:
     quick = replace(MARIADB, name="quick", rate_1=23_000.0, rate_max=100_000.0)
     _, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB, quick), repetitions=5))
     assert re.search(
-        r"quick is faster than mariadb in 2 of 2 settings, by \d+ % to \d+ % \(\d.\d to \d.\d times\)\.",
+        r"quick is faster than mariadb in 2 of 2 settings: \d.\dx to \d.\dx as fast\.",
         found.headline[0],
     )
 
@@ -137,7 +137,7 @@ def test_an_undecided_comparison_says_its_size_and_what_would_decide_it(tmp_path
     assert only.more_repetitions is not None
     assert re.search(
         r"^slower against mariadb: no difference shown: slower [\d,]+/s, mariadb [\d,]+/s\. The estimate is [\d.]+ %"
-        r" slower \(\d+ % interval [\d.]+ % slower to [\d.]+ % faster\); smallest detectable change \+[\d.]+ % or"
+        r" slower \(95 % CI [\d.]+ % slower to [\d.]+ % faster\); smallest detectable change \+[\d.]+ % or"
         r" -[\d.]+ %\. About \d+ more repetitions would decide whether there is a difference of 1.0 %"
         r" \(--resume --repetitions \+\d+\)\.$",
         found.headline[0],

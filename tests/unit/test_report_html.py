@@ -122,13 +122,9 @@ def test_a_share_has_one_unit_in_table_and_chart(tmp_path: Path) -> None:
     assert "20 %" in ticks
 
 
-@pytest.mark.parametrize(("contenders", "shared"), [((MARIADB, SQLITE), False), ((MARIADB, SQLITE, OTHER), True)])
-def test_the_level_of_an_interval_is_explained_by_what_made_it(
-    tmp_path: Path, contenders: tuple[Contender, ...], shared: bool
-) -> None:
-    words = report(tmp_path, replace(SMALL, threads=(8,), contenders=contenders)).text
-    assert "kept for answers after further repetitions" in words
-    assert ("shared by all comparisons of the table" in words) == shared
+def test_the_level_of_an_interval_is_said_once(tmp_path: Path) -> None:
+    words = report(tmp_path, replace(SMALL, threads=(8,))).text
+    assert "at most 5\xa0%, over all comparisons and all analyses of this bundle" in words
 
 
 def test_a_long_description_is_folded_and_a_short_one_is_not(tmp_path: Path) -> None:

@@ -40,6 +40,6 @@ def test_a_blind_comparison_says_so_as_its_row_in_the_table_does() -> None:
         ratio=0.72, low=0.11, high=4.7, level=0.99, detectable_ratio=10.0, more_repetitions=None, matters_ratio=None
     )
     first, _ = undecided_words(found, by_rate=True)
-    assert first.endswith("4.7 times faster); not even 10 times as much, or a tenth, could be detected.")
+    assert first.endswith("4.7x as fast); not even 10x or a tenth could be detected.")
     found.detectable_ratio = 0.061
     assert undecided_words(found, by_rate=True)[0].endswith("; smallest detectable change +6.1 % or -5.7 %.")

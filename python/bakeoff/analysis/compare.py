@@ -221,7 +221,7 @@ def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, matters: float
     everything that is read together in one call; do not pick the interesting cells first.
 
     Where data can be added and judged again, `alpha` is what this analysis may take (`looks`). matters: the relative
-    size from which on a difference matters; equivalence within it is shown by two one-sided tests.
+    size from which on a difference matters; equivalence within it is read off the interval.
     """
     estimates = list(estimates)
     evidence = {i: e.finding for i, e in enumerate(estimates) if isinstance(e.finding, Evidence)}
@@ -268,7 +268,8 @@ def _partitioned(evidence: Mapping[int, Evidence], alpha: float, bound: float) -
     """Of each cell three hypotheses: no difference; one of at least `bound`; one of at most `bound`. At any truth those
     of a cell that are true can only be rejected together, so a cell counts once: the level of a step is alpha over the
     cells in which something true may still be rejected. A cell is settled when it is shown to differ by more than
-    `bound`, or by something that is less. Shaffer (1986); the two one-sided tests: Schuirmann (1987)."""
+    `bound`, or by something that is less. Shaffer (1986). Equivalence is read off the same interval, which is stricter
+    than two one-sided tests at this level: one interval decides everything that is said of a cell."""
     different: dict[int, float] = {}
     beyond: dict[int, float] = {}
     within: dict[int, float] = {}
@@ -282,7 +283,6 @@ def _partitioned(evidence: Mapping[int, Evidence], alpha: float, bound: float) -
                 different.setdefault(i, level)
             if of_ratio and (low > bound or high < -bound):
                 beyond.setdefault(i, level)
-            low, high = evidence[i].interval(min(2 * level, 1.0))
             if of_ratio and -bound < low and high < bound:
                 within.setdefault(i, level)
         now = {i for i in evidence if i in beyond or (i in different and (i in within or evidence[i].of == "shares"))}
@@ -295,7 +295,7 @@ def _partitioned(evidence: Mapping[int, Evidence], alpha: float, bound: float) -
         size: Size | None = None
         if i in different and found.of == "ratio":
             size = "matters" if i in beyond else "small" if i in within else "open"
-        own = beyond.get(i) or max(different.get(i, 0.0), 2 * within.get(i, 0.0)) or alpha / left
+        own = beyond.get(i) or max(different.get(i, 0.0), within.get(i, 0.0)) or alpha / left
         steps[i] = _Step(own, found.p_value(), None, i in different, size, i in within and i not in different)
     return steps
 

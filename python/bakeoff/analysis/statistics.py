@@ -36,9 +36,9 @@ def t_critical(alpha: float, df: float) -> float:
 
 
 def t_equivalence(alpha: float, df: float, power: float) -> float:
-    """Non-centrality of the bounds at which two one-sided t tests at `alpha` show equivalence with probability `power`
-    where there is no difference at all. Source: Schuirmann (1987); each of the two may fail in half of the rest."""
-    return float(_special().nctdtrinc(df, (1 - power) / 2, t_critical(2 * alpha, df)))
+    """Non-centrality of the bounds within which an interval at 1 - `alpha` lies with probability `power` where there is
+    no difference; each end may lie beyond in half of the rest."""
+    return float(_special().nctdtrinc(df, (1 - power) / 2, t_critical(alpha, df)))
 
 
 def t_two_sided_p(t: float, df: float) -> float:

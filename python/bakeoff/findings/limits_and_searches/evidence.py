@@ -19,7 +19,7 @@ from pydantic import Field
 from ...analysis.limit import MISSED, TOO_FEW, Limit, Status
 from ...analysis.metric import Observed
 from ...analysis.thresholds import Judged, RunReading, judge
-from ...analysis.wording import ci_words, interval_words
+from ...analysis.wording import interval_words
 from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.plan import Scalar
@@ -67,7 +67,7 @@ class LimitLevel(Document):
     reasons: dict[str, int] = Field(default_factory=dict)
     missed: list[LimitRun] = Field(default_factory=list)
     disturbed: list[LimitRun] = Field(default_factory=list)
-    #: "1.31 ms (95 % CI 1.20 ms to 1.42 ms)"; "" where there is no value.
+    #: "1.31 ms, 1.20 ms to 1.42 ms"; "" where there is no value.
     value_words: str = ""
     #: What the verdict rests on: "all 5 runs met it", "missed by run 2 (2.10 ms)", or why nothing was judged.
     why: str = ""
@@ -76,7 +76,7 @@ class LimitLevel(Document):
 
     @property
     def words(self) -> str:
-        """In a sentence: "1.31 ms, 95 % CI 1.20 ms to 1.42 ms; all 5 runs met it". Where all runs missed it, a
+        """In a sentence: "1.31 ms, 1.20 ms to 1.42 ms; all 5 runs met it". Where all runs missed it, a
         table names them."""
         all_missed = self.runs == len(self.missed) > 1
         why = f"all {self.runs} runs missed it" if all_missed and not self.obstacle else self.why
@@ -203,7 +203,7 @@ def _value_words(limit: Limit, one: Judged) -> str:
     words = f"{'at least ' if one.at_least else ''}{limit.metric.words(one.value)}"
     if one.low is None or one.high is None or one.level is None:
         return words
-    return f"{words}, {ci_words(one.level)} {interval_words(one.low, one.high, limit.metric.words)}"
+    return f"{words}, {interval_words(one.low, one.high, limit.metric.words)}"
 
 
 def _why(found: Evidence, verdict: Verdict, missed: Sequence[LimitRun], met: int) -> str:

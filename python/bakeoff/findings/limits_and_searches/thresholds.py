@@ -11,7 +11,7 @@ from ...analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
 from ...analysis.limit import TOO_FEW, Limit
 from ...analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
 from ...analysis.thresholds import judge as judge_value
-from ...analysis.wording import ci_words, interval_words, percent_words
+from ...analysis.wording import interval_words, percent_words
 from ...bundle.read import Bundle
 from ...model.boundary import Document
 from ...model.records.run import RunRecord
@@ -161,7 +161,7 @@ def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
         beyond = "none" if one.beyond == 0 else "all" if one.beyond == one.runs else str(one.beyond)
         said += f", with {beyond} of {one.runs} runs {fails.words.removeprefix(fails.metric.label).strip()}"
     if one.low is not None and one.high is not None and one.level is not None:
-        said += f" ({ci_words(one.level)} {interval_words(one.low, one.high, fails.metric.words)})"
+        said += f" ({interval_words(one.low, one.high, fails.metric.words)})"
     words = f"{one.status.capitalize()} on {fails.words}: {_where(found.cell)} has {said}"
     facts = {"cell": found.cell.cell, "value": one.value, "low": one.low, "high": one.high}
     undecided_by = _INTERVAL if one.status == "undecided" else ""
