@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from bakeoff.bundle.read import Bundle
-from bakeoff.findings.faults import loss_words
+from bakeoff.findings.faults import loss_of
 from bakeoff.model.faults import FaultEffect
 from bakeoff.provision.installation import Installation
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
@@ -209,4 +209,4 @@ def test_acknowledged_inserts_are_read_by_their_keys_after_a_fault(tmp_path: Pat
     assert check.ok, check
     assert acknowledged == sum(one["inserts_acknowledged"] for one in run.evidence)  # type: ignore[index,call-overload,misc]
     assert read == min(acknowledged, 20_000)
-    assert "by its key after the run, and none is missing" in loss_words([run]) or acknowledged > read
+    assert "by its key after the run, and none is missing" in loss_of([run])[1] or acknowledged > read

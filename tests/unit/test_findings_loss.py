@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
-from bakeoff.findings.faults import COUNTED, READING, loss_words
+from bakeoff.findings.faults import COUNTED, READING, loss_of
 from bakeoff.model.boundary import Check, Series
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records.run import RunRecord
@@ -36,6 +36,10 @@ def keyed(read: int, total: int, doubt: str = "", *, ok: bool = True, evidence: 
     expected = f"{read} of {total} acknowledged rows present, read by key"
     actual = f"{read} present, 0 missing, 0 wrong{doubt}" if ok else f"{read - 1} present, 1 missing, 0 wrong"
     return Check(name="acknowledged rows", ok=ok, expected=expected, actual=actual, evidence=list(evidence))
+
+
+def loss_words(runs: list[RunRecord]) -> str:
+    return loss_of(runs)[1]
 
 
 def test_rows_that_were_read_by_their_keys_are_said_to_be_all_or_so_many() -> None:

@@ -24,7 +24,7 @@ ONE = Story(threads=(8,), presets=("a",), window_s=2, warm_up_s=1)
 SLOW = replace(MARIADB, name="slow", rate_1=1_000, rate_max=6_000)
 ALIKE = replace(MARIADB, name="alike")
 SWEEP = Story(contenders=(MARIADB,), threads=(2, 8, 32, 128), presets=("c",), window_s=2, warm_up_s=1, noise=0.005)
-KILL = PlannedFault(kind="kill", node="server", at_s=20, for_s=5)
+KILL = PlannedFault(do="kill", node="server", at_s=20, for_s=5)
 SEARCH = SearchRecord(
     factor="threads", highest=True, limits=["latency_p99 < 2ms"], low=1, high=64, first=1, whole=True,
     precision_ratio=0.05, runs=25,
@@ -52,7 +52,8 @@ def busy(run: RunRecord) -> RunRecord:
 def killed(run: RunRecord) -> RunRecord:
     jitter_s = 0.1 * run.block
     effect = FaultEffect(
-        gap_s=5.4 + jitter_s,
+        detect_s=0.024,
+        without_success_s=5.4 + jitter_s,
         without_writes_s=6.0 + jitter_s,
         rate_before_ops_per_s=4_000,
         full_rate_s=6.5,
@@ -120,10 +121,10 @@ def test_the_page_begins_with_the_same(tmp_path: Path, name: str) -> None:
     bundle, _ = screen(tmp_path, name)
     first = answer_of(bundle).first
     page = write_report(bundle, tmp_path / "out").html.read_text()
-    answer = page.index(first.answer.replace("'", "&#39;"))
+    answer = page.index(first.answer.replace("'", "&#39;").replace(" %", "\u00a0%"))
     assert page.index(f">{first.certainty_words}<") > answer
     for row in first.rows:
-        assert page.index(row.value_words, answer) > answer
+        assert page.index(row.value_words.replace(" %", "\u00a0%"), answer) > answer
 
 
 def test_a_disturbed_bundle_is_never_called_shown(tmp_path: Path) -> None:

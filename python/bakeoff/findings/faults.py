@@ -58,8 +58,9 @@ class FaultAnswer(Document):
     #: How the server came back, each way once: "incremental state transfer".
     rejoined: list[str] = Field(default_factory=list)
     after_load: bool = False
-    #: Of a cell's last fault: what the checks after its runs say of acknowledged writes, as a clause.
+    #: Of a cell's last fault: what the checks after its runs say of acknowledged writes, as a clause; and in two words.
     loss: str = ""
+    loss_verdict: str = ""
 
 
 _FIRST_COUNT = re.compile(r"\d+")
@@ -92,8 +93,9 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 waited_long=sum(one.count_from(LONG_NS) for one in waited),
                 longest_wait_s=max((one.max_ns or 0 for one in waited), default=0) / 1e9,
                 unknown_writes=unknown_may_have_written(used),
-                loss=loss_words(runs[cell.id]) if event[-1] == len(cell.faults) - 1 else "",
             )
+            if event[-1] == len(cell.faults) - 1:
+                answer.loss_verdict, answer.loss = loss_of(runs[cell.id])
             found.append(_with_figures(answer, [faults for faults in done if _effects(faults)]))
     return found
 
@@ -175,18 +177,19 @@ _DOUBT = re.compile(r"of (\d+) without an answer (\d+) present")
 _STORED = "stored without an acknowledgement"
 
 
-def loss_words(runs: Sequence[RunRecord]) -> str:
-    """A clause about the finished runs of a cell; "" where nothing was written."""
+def loss_of(runs: Sequence[RunRecord]) -> tuple[str, str]:
+    """Of the finished runs of a cell: in two words, and as a clause; "" where nothing was written."""
     runs = [run for run in runs if run.state == "done"]
     checks = [(run, check) for run in runs for check in run.checks if check.name in COUNTED]
     keyed = [check for run in runs for check in run.checks if check.name == BY_KEY]
     if lost := [check for check in keyed if not check.ok]:
         where = f" in {len(lost)} of {len(runs)} runs" if len(runs) > 1 else ""
-        return f"acknowledged rows are lost or wrong{where}: {lost[0].actual} ({'; '.join(lost[0].evidence[:3])})"
+        found = f"{lost[0].actual} ({'; '.join(lost[0].evidence[:3])})"
+        return "writes lost", f"acknowledged rows are lost or wrong{where}: {found}"
     wrong = [(run, check) for run, check in checks if not check.ok]
     if wrong:
         where = f" in {len(wrong)} of {len(runs)} runs" if len(runs) > 1 else ""
-        return f"the data are not what was acknowledged{where}: {_figures(wrong[0][1])}"
+        return "writes lost", f"the data are not what was acknowledged{where}: {_figures(wrong[0][1])}"
     done = dict.fromkeys(s.operation for run in runs for s in run.series if s.part_of is None and s.count)
     writing = [name for name in done if name not in READING]
     counts = frozenset[str]().union(*(COUNTED[check.name] for _, check in checks))
@@ -205,7 +208,8 @@ def loss_words(runs: Sequence[RunRecord]) -> str:
             "the checks after the run count rows" if checks else "no check after the run counts what was acknowledged"
         )
         said.append(f"a lost {' or '.join(unseen)} could pass unseen{'' if seen else f': {count}'}")
-    return "; ".join(said)
+    verdict = "" if not said else "loss not checked" if unseen else "no loss"
+    return verdict, "; ".join(said)
 
 
 def unknown_may_have_written(runs: Sequence[RunRecord]) -> bool:

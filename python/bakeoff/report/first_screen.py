@@ -28,6 +28,7 @@ from .words.doubts import worst_doubt
 Certainty = Literal["shown", "partly shown", "undecided", "measured", "not trustworthy"]
 #: More settings than these fill: the one in mid-sweep is shown.
 ROWS_MAX = 12
+_SEARCHED = {"found": "found", "always": "met everywhere", "never": "never met"}
 #: What a fault is judged by on the first screen.
 _PAUSE, _WAIT = "time_without_writes_s", "longest_wait_s"
 
@@ -99,7 +100,9 @@ def _decided(found: Findings) -> Iterator[bool]:
     if found.comparisons:
         yield from (c.claims_difference or c.verdict == "equivalent" for c in found.comparisons)
         return
-    yield from (shape.judged and len(shape.best) < len(shape.levels) for shape in found.shapes)
+    for shape in found.shapes:
+        others = (level.level for level in shape.levels if level.level != shape.top)
+        yield from (shape.judged and level not in shape.best for level in others)
 
 
 def _trust(found: Findings) -> str:
@@ -146,7 +149,7 @@ def _searched(found: Findings) -> Iterator[Row]:
             high=one.high,
             value_words=sought_level_words(search.factor, one.estimate) if one.estimate is not None else "-",
             change=_ratio_words(gap.ratio, gap.low, gap.high) if gap else "",
-            verdict={"always": "met everywhere", "never": "never met"}.get(one.status, one.status),
+            verdict=_SEARCHED.get(one.status, "undecided"),
         )
 
 
@@ -161,7 +164,7 @@ def _held(found: Findings) -> tuple[str, list[Row], str]:
                 value=level.value,
                 low=level.low,
                 high=level.high,
-                value_words=level.value_words.partition(",")[0] or "-",
+                value_words=level.value_words.partition(", ")[0] or "-",
                 verdict=words[level.verdict],
             )
             for level in one.levels
@@ -172,13 +175,14 @@ def _held(found: Findings) -> tuple[str, list[Row], str]:
     for one in found.held:
         holds = [level for level in one.levels if level.verdict == "yes"]
         verdict = "missed" if not holds else "holds" if len(holds) == len(one.levels) else "holds in part"
-        last = (holds or one.levels)[-1]
         rows.append(
             Row(
                 name=who_words(one) or one.limit_words,
                 setting_words=one.limit_words if who_words(one) else "",
                 series=names.index(one.contestant) if one.contestant in names else 0,
-                value_words=f"{last.level_words}: {last.value_words.partition(',')[0]}".removeprefix(": ") or "-",
+                value_words=f"{holds[-1].level_words}: {holds[-1].value_words.partition(', ')[0]}".removeprefix(": ")
+                if holds
+                else "none",
                 verdict=verdict,
             )
         )
@@ -197,7 +201,7 @@ def _faulted(contest: Contest, faults: Sequence[FaultAnswer]) -> tuple[str, list
                 series=contest.contestants.index(one.contestant),
                 **_spread(spread),
                 value_words=metric(name).words(spread.value) if spread else "-",
-                verdict=one.loss,
+                verdict=one.loss_verdict,
             )
         )
     head = "no writes for" if name == _PAUSE else "longest wait"

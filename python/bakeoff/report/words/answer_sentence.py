@@ -16,13 +16,12 @@ from ...findings.limits_and_searches.limits import LimitFinding
 from ...findings.limits_and_searches.searches import SearchAnswer, sought_level_words
 from ...findings.run_values import time_words
 from ...findings.shapes import ShapeAnswer
-from ...model.records.plan import Scalar
 
 WORDS_MAX = 25
 
 
 def answer_sentence(found: Findings) -> str:
-    names = tuple(found.contest.contestants)  # are written as the plan has them
+    names = (*found.contest.contestants, *(one.limit_words for one in found.held))  # are written as the plan has them
     candidates = [
         f"{one if one.startswith(names) else one[:1].upper() + one[1:]}." for one in _candidates(found) if one
     ]
@@ -33,6 +32,8 @@ def answer_sentence(found: Findings) -> str:
 def _candidates(found: Findings) -> Iterator[str]:
     """The most telling first."""
     contest = found.contest
+    if any(cell.too_few_undisturbed for cell in found.cells):
+        yield "nothing is claimed: this machine was too busy to measure"
     if found.search is not None:
         yield from _of_search(found.search, contest)
     elif found.held:
@@ -109,7 +110,7 @@ def _pair(c: ComparisonAnswer, base: str, terms: _Terms) -> str:
 
 
 def _several(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detailed: bool) -> str:
-    """ "sqlite is faster than mariadb in 2 of 4 settings: 5.0x to 5.1x as fast"."""
+    """ "sqlite is faster than mariadb in 2 of 4 settings (5.0x to 5.1x as fast), slower in 1 (by 12 %)"."""
     groups = [
         (way, [c for c in found if c.verdict == verdict]) for verdict, way in zip(_UP_DOWN, terms.ways, strict=True)
     ]
@@ -121,9 +122,9 @@ def _several(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detail
         where = f"in all {len(found)} settings" if len(claimed) == len(found) else f"in {len(claimed)}{of}"
         than = f" than {terms.other(base)}" if base and not clauses else ""
         ratios = [c.ratio for c in claimed if c.ratio is not None]
-        by = by_words(*ratios, quality=terms.quality) if detailed and ratios else ""
+        by = f" ({by_words(*ratios, quality=terms.quality).lstrip(':, ')})" if detailed and ratios else ""
         clauses.append(f"{way}{than} {where}{by}")
-    return f"{terms.subject(found[0].other)} is {' and '.join(clauses)}"
+    return f"{terms.subject(found[0].other)} is {', '.join(clauses)}"
 
 
 _UP_DOWN = ("higher", "lower")
@@ -140,67 +141,72 @@ def _counts(comparisons: Sequence[ComparisonAnswer], base: str, terms: _Terms) -
 
 
 def _of_shapes(contest: Contest, shapes: Sequence[ShapeAnswer]) -> Iterator[str]:
-    several = len(contest.contestants) > 1 or len(shapes) > 1
-    for detailed in (True, False):
-        yield "; ".join(_shape(contest, shape, several, detailed) for shape in shapes)
-    yield "; ".join(_short_shape(contest, shape) for shape in shapes)
-    yield f"the {contest.objective.label} has a best level of its own in each of {len(shapes)} lines: see the rows"
-
-
-def _shape(contest: Contest, shape: ShapeAnswer, several: bool, detailed: bool) -> str:
     label = contest.objective.label
-    who = ", ".join(filter(None, (shape.contestant, shape.setting_words))) if several else ""
-    subject = f"{who}: the {label}" if who else f"the {label}"
-    up = shape.direction == "higher"
-    most = "highest" if up else "lowest"
+    most = "highest" if shapes[0].direction == "higher" else "lowest"
+    if len(shapes) == 1:
+        yield from (_shape(shapes[0], label, most, detailed) for detailed in (True, False))
+        return
+    for detailed in (True, False):
+        clauses = (f"for {_line(shape)} {_at(shape, detailed)}" for shape in shapes)
+        yield f"the {label} is {most} {'; '.join(clauses)}"
+    yield f"each of {len(shapes)} lines has a {most} {label} of its own: see the rows"
+
+
+def _line(shape: ShapeAnswer) -> str:
+    return ", ".join(filter(None, (shape.contestant, shape.setting_words)))
+
+
+def _shape(shape: ShapeAnswer, label: str, most: str, detailed: bool) -> str:
     levels = [level.level for level in shape.levels if level.level not in shape.left_out]
-    top = factor_words(shape.axis, shape.top)
     if not shape.judged:
-        return f"{subject} was measured {most} at {top}; too few repetitions to compare levels"
+        at = factor_words(shape.axis, shape.top)
+        return f"the {label} was measured {most} at {at}; there are too few repetitions to compare levels"
     if len(shape.best) == len(levels):
-        span = factor_words(shape.axis, levels[0], levels[-1])
-        return f"{f'{who}: ' if who else ''}no level from {span} can be told apart from another"
+        return f"no level from {factor_words(shape.axis, levels[0], levels[-1])} can be told apart from another"
+    return f"the {label} is {most} {_at(shape, detailed)}"
+
+
+def _at(shape: ShapeAnswer, detailed: bool) -> str:
+    """ "at 32 threads, which cannot be told apart from 64 threads"; "at 64 threads, the end of the range"."""
+    top = factor_words(shape.axis, shape.top)
     others = [level for level in shape.best if level != shape.top]
+    if not shape.judged:
+        return f"at {top} (not compared)"
     if not others:
-        end = f" and still {'rises' if up else 'falls'} there" if shape.top == levels[-1] else ""
-        return f"{subject} is {most} at {top}{end}"
-    tail = f", which cannot be told apart from {factor_words(shape.axis, *_ends(others))}" if detailed else ""
-    return f"{subject} is {most} at {top}{tail}"
-
-
-def _ends(levels: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    return (levels[0],) if len(levels) == 1 else (levels[0], levels[-1])
-
-
-def _short_shape(contest: Contest, shape: ShapeAnswer) -> str:
-    who = ", ".join(filter(None, (shape.contestant, shape.setting_words)))
-    return f"{who} {'highest' if shape.direction == 'higher' else 'lowest'} at {factor_words(shape.axis, shape.top)}"
+        return f"at {top}{', the end of the range' if shape.top == shape.levels[-1].level else ''}"
+    ends = others[:1] if len(others) == 1 else (others[0], others[-1])
+    return f"at {top}{f', which cannot be told apart from {factor_words(shape.axis, *ends)}' if detailed else ''}"
 
 
 def _of_limits(held: Sequence[LimitFinding]) -> Iterator[str]:
-    several = len(held) > 1
-    yield "; ".join(_limit(one, several, detailed=True) for one in held)
-    yield "; ".join(_limit(one, several, detailed=False) for one in held)
+    if len({one.limit_words for one in held}) == 1 and len(held) > 1:
+        clauses = [f"for {', '.join(filter(None, (one.contestant, one.setting_words)))} {_limit(one)}" for one in held]
+        yield f"{held[0].limit_words} holds {'; '.join(clauses)}"
+    if len(held) == 1:
+        (one,) = held
+        undecided = next((level.level_words for level in one.levels if level.verdict == "undecided"), "")
+        first = f"{one.limit_words} holds {_limit(one)}".rstrip()
+        yield f"{first}; {undecided} is undecided" if undecided else first
+        yield first
+    else:
+        yield "; ".join(f"{one.limit_words} holds {_limit(one)}".rstrip() for one in held)
     met = sum(all(level.verdict == "yes" for level in one.levels) for one in held)
     yield f"{met} of {counted(len(held), 'limit holds', 'limits hold')} everywhere"
 
 
-def _limit(one: LimitFinding, several: bool, *, detailed: bool) -> str:
-    who = ", ".join(filter(None, (one.contestant, one.setting_words))) if several else ""
-    subject = f"{one.limit_words} ({who})" if who else one.limit_words
+def _limit(one: LimitFinding) -> str:
+    """After "holds": "up to 8 threads", "at none of 4 levels"; "" where there is one level, at which it holds."""
     holds = [level for level in one.levels if level.verdict == "yes"]
-    undecided = [level for level in one.levels if level.verdict == "undecided"]
     if not holds:
-        first = "is undecided" if undecided else "does not hold"
-        at = f" at any of {len(one.levels)} levels" if len(one.levels) > 1 else ""
-        return f"{subject} {first}{at}"
-    if len(one.levels) == 1 or not holds[-1].level_words:
-        return f"{subject} holds"
-    where = f"up to {holds[-1].level_words}" if holds[0] is one.levels[0] else f"at {holds[-1].level_words}"
+        undecided = any(level.verdict == "undecided" for level in one.levels)
+        where = f"at none of {len(one.levels)} levels" if len(one.levels) > 1 else "not"
+        return f"{where} for sure" if undecided else where
+    last = holds[-1].level_words
+    if not last:
+        return ""
     if len(holds) == len(one.levels):
-        where = f"at all levels, up to {holds[-1].level_words}"
-    tail = f"; {undecided[0].level_words} is undecided" if detailed and undecided else ""
-    return f"{subject} holds {where}{tail}"
+        return f"at all levels, up to {last}"
+    return f"up to {last}" if holds[0] is one.levels[0] else f"at {last}"
 
 
 def _of_search(search: SearchAnswer, contest: Contest) -> Iterator[str]:
@@ -208,7 +214,7 @@ def _of_search(search: SearchAnswer, contest: Contest) -> Iterator[str]:
     for one in search.found:
         who = ", ".join(filter(None, (one.contestant if len(contest.contestants) > 1 else "", one.setting_words)))
         level = sought_level_words(search.factor, one.estimate) if one.estimate is not None else ""
-        said = level if one.status == "found" else f"about {level}" if level else "not found"
+        said = level if one.status == "found" else f"about {level}" if level else "not known"
         if one.status in ("always", "never"):
             said = "beyond the range" if one.status == "always" else "not in the range"
         clauses.append(f"{who} {said}" if who else said)
@@ -224,7 +230,7 @@ def _of_faults(found: Findings) -> Iterator[str]:
             continue
         pause = one.figures.get("time_without_writes_s")
         who = f"{one.contestant} " if len(contest.contestants) > 1 else ""
-        said = f"{pause.value:.1f} s without writes" if pause else f"longest wait {one.longest_wait_s:.1f} s"
+        said = f"no writes for {pause.value:.1f} s" if pause else f"longest wait {one.longest_wait_s:.1f} s"
         clauses.append(f"{who}after {one.label}: {said}")
     yield "; ".join(clauses)
     yield "; ".join(clauses[:1])
@@ -237,8 +243,9 @@ def _of_cells(contest: Contest, cells: Sequence[CellAnswer]) -> Iterator[str]:
         return
     p99 = time_words(cell.response, "p99_ms")
     where = at_words(setting_words(contest.middle))
-    valid = "" if cell.valid else ", but not in a valid run"
-    yield f"{cell.contestant}{where}: {rate_words(cell.rate_ops_per_s.value)}{f', p99 {p99}' if p99 else ''}{valid}"
+    valid = "" if cell.valid else ", but not in valid runs"
+    time = f" with a p99 of {p99}" if p99 else ""
+    yield f"{cell.contestant} did {rate_words(cell.rate_ops_per_s.value)}{time}{where}{valid}"
 
 
 def certainty_words(found: Findings, certainty: str) -> str:
