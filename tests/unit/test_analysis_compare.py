@@ -55,9 +55,9 @@ def test_latency_is_lower_or_higher_and_lower_is_better() -> None:
 def test_no_difference_names_what_could_have_been_seen() -> None:
     found = compare(times(B, 1.001), B)
     assert found.words == (
-        "no difference shown: +0.1 % (-0.36 % to +0.56 %); smallest detectable change +0.6 % or -0.59 %"
+        "no difference shown: +0.1 % (95 % CI -0.36 % to +0.56 %); smallest detectable change +0.6 % or -0.59 %"
     )
-    assert found.swapped().words.startswith("no difference shown: -0.1 % (-0.56 % to +0.36 %); ")
+    assert found.swapped().words.startswith("no difference shown: -0.1 % (95 % CI -0.56 % to +0.36 %); ")
     assert found.detectable_ratio == pytest.approx(0.006, rel=0.01)
     assert found.better is None
     assert found.low is not None
@@ -120,7 +120,7 @@ def test_a_run_without_a_value_makes_the_cell_not_comparable(value: float | None
 def test_identical_values_show_no_difference() -> None:
     found = compare([5.0] * 6, [5.0] * 6)
     assert found.words == (
-        "no difference shown: 0 % (-0.098 % to +0.098 %); smallest detectable change +0.098 % or -0.098 %"
+        "no difference shown: 0 % (95 % CI -0.098 % to +0.098 %); smallest detectable change +0.098 % or -0.098 %"
     )
     assert found.p_value == 1.0
 

@@ -34,8 +34,10 @@ def test_the_repetitions_asked_for_decide_for_the_size_that_matters(truth: float
     if truth:
         decided = middle > t_critical(next_alpha, blocks - 1) * error + slack
     else:
-        decided = middle + t_critical(2 * next_alpha, blocks - 1) * error + slack < math.log1p(matters)
-    assert POWER - 0.03 <= float(decided.mean()) <= POWER + 0.1
+        decided = middle + t_critical(next_alpha, blocks - 1) * error + slack < math.log1p(matters)
+    assert POWER - 0.03 <= float(decided.mean()) <= POWER + (0.15 if truth else 0.1), (
+        "equivalence needs more than a difference"
+    )
 
 
 def test_the_number_is_planned_for_what_matters_and_not_for_what_was_seen() -> None:

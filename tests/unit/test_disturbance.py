@@ -222,7 +222,7 @@ def test_a_summary_quotes_the_worst_run_and_never_the_first(tmp_path: Path) -> N
         return run.model_copy(update={"validity": [found]})
 
     answer = answer_of(write_bundle(tmp_path, Story(threads=(1,), presets=("a",), repetitions=8, change=change)))
-    assert answer.cells[0].findings == [
+    assert [doubt.sentence for doubt in answer.cells[0].doubts] == [
         "disturbed: other processes (all 8 runs, the worst of them; the median is 12 %):"
         " 85 % of the CPU time went to other processes"
     ]

@@ -102,7 +102,7 @@ def told(answer: Answer) -> list[str]:
 def test_the_servers_counters_are_held_against_each_other_per_operation(tmp_path: Path) -> None:
     found = answer_of(counting(tmp_path, PAIR, pair_of))
     fsyncs, waits = [figure for figure in found.comparisons[0].differs if figure.name.startswith("db.")]
-    assert fsyncs.words == "Innodb data fsyncs per operation -99.933 % (0.00067 against 1.0)"
+    assert fsyncs.words == "Innodb data fsyncs per operation -99.93 % (0.00067 against 1.0)"
     assert waits.words == "Innodb row lock waits per operation 3.4x (0.034 against 0.010)"
     assert (waits.base_value, waits.other_value) == (pytest.approx(0.01), pytest.approx(0.034))
     assert found.headline[1].startswith(
@@ -215,7 +215,7 @@ def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_
     step, flatter = found.between_levels
     assert (step.contestant, step.base, step.other) == ("mariadb", "4 threads", "8 threads")
     assert [figure.words for figure in step.figures] == [
-        "Innodb row lock waits per operation 4.0 times (0.020 against 0.0050)"
+        "Innodb row lock waits per operation 4.0x (0.020 against 0.0050)"
     ]
     assert math.isclose(step.figures[0].ratio, 4.0, rel_tol=1e-6)
     assert [figure.name for figure in flatter.figures] == ["db.Handler_delete_per_s"]
@@ -268,7 +268,7 @@ def test_the_page_lists_them_under_the_comparisons(tmp_path: Path) -> None:
     bundle = counting(tmp_path, PAIR, pair_of)
     page = write_report(bundle, tmp_path / "out", answer_of(bundle)).html.read_text()
     assert "What else differs, most first: hints at why, not tested" in page
-    assert "Innodb row lock waits per operation 3.4 times" in page
+    assert "Innodb row lock waits per operation 3.4x" in page
 
 
 def test_a_counter_named_like_what_the_plan_changed_is_no_hint() -> None:

@@ -80,7 +80,7 @@ def test_what_an_analysis_has_shown_stands_and_the_estimate_is_the_latest(tmp_pa
     assert only.high is not None
     assert only.low < 1 < only.high
     assert only.words.startswith("slower is slower than mariadb, as shown before; with all 8 repetitions -")
-    assert only.notes[-1].startswith("shown with 5 repetitions at level 96 %: -5")
+    assert only.notes[-1].startswith("shown with 5 repetitions: -5")
     assert judged(tmp_path / "unseen", TWO, [], turned).comparisons[0].verdict == "no difference"
 
 

@@ -115,7 +115,7 @@ def test_a_level_that_was_never_run_is_left_out_aloud(tmp_path: Path) -> None:
 def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
     first = answer(tmp_path, replace(SWEEP, objective="latency_p99")).headline[0]
     assert first.startswith("The p99 is lowest at 2 threads: ")
-    assert re.search(r"; \S+ % higher at 8 threads \(\S+ times; ", first)
+    assert re.search(r"; \S+x as high at 8 threads \(95 % CI ", first)
 
 
 def test_systems_over_threads_are_compared_and_each_has_its_shape(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
     bundle, found = answer(tmp_path, story)
     cell = found.cells[0]
     assert (cell.repetitions_valid, cell.validity) == (4, "4 of 5 valid")
-    assert cell.findings == [
+    assert [doubt.sentence for doubt in cell.doubts] == [
         "invalid: errors (1 of 5 runs): 2.5 % of the operations did not end ok; the budget is 0.1 %"
     ]
     bad = next(run for run in bundle.runs if not run.valid)

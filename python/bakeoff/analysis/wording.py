@@ -19,7 +19,9 @@ def percent_words(ratio: float, *, digits: int = 2) -> str:
 
 
 def times_words(*ratios: float) -> str:
-    """Ratios as factors: "5.8x", "1.2x to 5.8x"."""
+    """Ratios as factors: "5.8x", "1.2x to 5.8x"; "" of what is no number."""
+    if not all(map(math.isfinite, ratios)):
+        return ""
     return " to ".join(dict.fromkeys(f"{significant(ratio, 2)}x" for ratio in (min(ratios), max(ratios))))
 
 

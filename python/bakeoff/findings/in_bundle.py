@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..analysis.compare import ComparisonAnswer
 from ..analysis.metric import Metric
@@ -67,10 +67,6 @@ def findings_in(
     # The levels of a search were chosen to find one place: they are no sweep, and no pairs.
     given = [] if search is not None else comparisons
     compared = compare_all(contest, bundle, runs, can_record=can_record) if given is None else Compared(list(given))
-    differs = Differs(contest, bundle, runs)
-    if given is None:
-        by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
-        compared = replace(compared, by_setting=by_setting)
     held = limit_findings(contest, bundle, runs, compared.alpha)
     judged = thresholds(contest, bundle, runs, search, compared)
     return Findings(
@@ -80,7 +76,7 @@ def findings_in(
         cells=cell_answers(contest, bundle, runs, metrics),
         compared=compared,
         shapes=shape_answers(contest, bundle, runs, compared.alpha) if given is None else [],
-        neighbours=differs.neighbours() if search is None else [],
+        neighbours=Differs(contest, bundle, runs).neighbours() if search is None else [],
         held=held,
         search=search,
         thresholds=judged,
