@@ -213,7 +213,7 @@ def test_one_bundle_a_side_says_only_how_these_two_differ() -> None:
     assert found.words.startswith(
         "these two bundles differ: the rate of after is 10 % higher than that of before (95 %"
     )
-    assert found.notes[0].startswith("one occasion a side: how much two occasions")
+    assert found.notes[0].startswith("one bundle a side: how much two bundles")
     # Welch by hand: two samples with the spread of B on a log scale.
     assert found.low is not None
     assert found.low < 1.075  # far wider than when paired
@@ -221,19 +221,19 @@ def test_one_bundle_a_side_says_only_how_these_two_differ() -> None:
     assert same.words.startswith("no difference between these two bundles shown: 0 % (")
 
 
-def test_several_bundles_a_side_are_occasions_that_count_once_each() -> None:
+def test_several_bundles_a_side_are_bundles_that_count_once_each() -> None:
     old, new = [times(B, f) for f in (1.0, 1.01, 0.99)], [times(B, f) for f in (1.09, 1.1, 1.11)]
     found = judge([unpaired("c", RATE, "before", "after", old, new)])[0]
-    assert (found.design, found.repetitions) == ("occasions", 3)
+    assert (found.design, found.repetitions) == ("several bundles", 3)
     assert found.words.startswith("after is 10 % faster than before (95 % CI ")
-    assert found.notes == ["3 occasions against 3: each counts once, with the mean of its runs"]
+    assert found.notes == ["3 bundles against 3: each counts once, with the mean of its runs"]
     few = judge([unpaired("c", RATE, "before", "after", [o[:1] for o in old], [n[:1] for n in new])])[0]
-    assert few.verdict == "higher"  # one run of each occasion is evidence, too
+    assert few.verdict == "higher"  # one run of each bundle is evidence, too
     alone = judge([unpaired("c", RATE, "before", "after", old, new[:1])])[0]
     assert alone.notes[0].endswith("; a single one is taken to vary as those of the other side do")
 
 
-def test_occasions_agree_with_scipys_pooled_t() -> None:
+def test_bundles_agree_with_scipys_pooled_t() -> None:
     from scipy import stats
 
     old, new = [[90.0, 100.0], [104.0], [97.0, 99.0, 98.0]], [[110.0, 112.0], [120.0, 118.0]]
@@ -245,7 +245,7 @@ def test_occasions_agree_with_scipys_pooled_t() -> None:
     assert found.high == pytest.approx(math.exp(interval.high + resolution), rel=1e-9)
 
 
-def test_an_invalid_run_of_any_occasion_refuses_the_comparison() -> None:
+def test_an_invalid_run_of_any_bundle_refuses_the_comparison() -> None:
     new = [times(B, 1.1), [*B[:6], Invalid(frozenset({"run failed"}))]]
     found = judge([unpaired("c", RATE, "before", "after", [B, B], new)])[0]
     assert (found.verdict, found.other_value) == ("invalid runs", None)
@@ -268,7 +268,7 @@ def test_welch_agrees_with_scipy() -> None:
 
 @pytest.mark.parametrize("family", [1, 20, 1000])
 def test_an_interval_from_almost_nothing_stays_finite(family: int) -> None:
-    """One degree of freedom and a wild occasion, at the levels of large families."""
+    """One degree of freedom and a wild bundle, at the levels of large families."""
     wild = unpaired("c", RATE, "before", "after", [[100.0, 101.0], [303.0, 104.0]], [[99.0, 102.0]])
     found = judge([wild] * family)[0]
     assert found.words == "no difference shown: -25 %; not even 10x or a tenth could be detected"

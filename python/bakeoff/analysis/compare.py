@@ -220,7 +220,7 @@ def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, matters: float
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
 
-    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`). matters: the relative
+    Where data can be added and judged again, `alpha` is what this analysis may take (`alpha_at`). matters: the relative
     size from which on a difference matters; equivalence within it is read off the interval.
     """
     estimates = list(estimates)
@@ -404,7 +404,7 @@ def _difference_words(c: Comparison) -> str:
     interval = f"({ci_words(c.level)} {interval_of_ratio(c.ratio, c.low, c.high)})"
     label, than = c.objective.label, than_words(c.ratio)
     if c.design == "two bundles":
-        # What lies between occasions is not in the interval, so nothing is said of systems.
+        # What lies between bundles is not in the interval, so nothing is said of systems.
         return f"these two bundles differ: the {label} of {c.other} is {than} that of {c.base} {interval}"
     if c.objective.name == "rate":
         return f"{c.other} is {than_words(c.ratio, ('faster', 'slower'), 'fast')} {c.base} {interval}"
@@ -422,7 +422,7 @@ def _share_words(c: Comparison, difference: float, edges: tuple[float, float], l
 
 
 def _ratio(log_ratio: float) -> float:
-    """Two or three occasions can have an interval that no number holds; its ends stay finite."""
+    """Two or three bundles can have an interval that no number holds; its ends stay finite."""
     return math.exp(max(-_LOG_RATIO_MAX, min(_LOG_RATIO_MAX, log_ratio)))
 
 

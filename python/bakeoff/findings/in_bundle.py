@@ -26,8 +26,8 @@ from .shapes import ShapeAnswer, shape_answers
 
 @dataclass(frozen=True)
 class Findings:
-    """runs: by cell, those that count or are shown where none does. neighbours: along the axis of a sweep. held: how
-    each contestant stood to the limits of the plan. doubts: what speaks against the runs, the worst kind first.
+    """runs: by cell, those that count or are shown where none does. between_levels: along the axis of a sweep. held:
+    how each contestant stood to the plan's limits. doubts: what speaks against the runs, the worst kind first.
     undeclared: differences of configuration that the plan does not declare."""
 
     contest: Contest
@@ -36,7 +36,7 @@ class Findings:
     cells: list[CellAnswer]
     compared: Compared
     shapes: list[ShapeAnswer]
-    neighbours: list[CellsDiffer]
+    between_levels: list[CellsDiffer]
     held: list[LimitFinding]
     search: SearchAnswer | None
     thresholds: list[ThresholdAnswer]
@@ -76,7 +76,7 @@ def findings_in(
         cells=cell_answers(contest, bundle, runs, metrics),
         compared=compared,
         shapes=shape_answers(contest, bundle, runs, compared.alpha) if given is None else [],
-        neighbours=Differs(contest, bundle, runs).neighbours() if search is None else [],
+        between_levels=Differs(contest, bundle, runs).between_levels() if search is None else [],
         held=held,
         search=search,
         thresholds=judged,

@@ -34,7 +34,7 @@ from .words.cells import abort_words
 from .words.clients_and_nodes import places_differ_words
 from .words.doubts import disturbed_sentences, lost_sentences, resume_words
 from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with_failures
-from .words.headline import headline_words, value_look_words
+from .words.headline import headline_words, value_analysis_words
 from .words.limits import threshold_sentences
 from .words.not_shown import limits_of
 
@@ -71,9 +71,9 @@ class Answer(Document):
     #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
     over_all: list[ComparisonAnswer] = Field(default_factory=list)
     #: Along the axis of a sweep: what the server's own counters did from each level to the next.
-    neighbours: list[CellsDiffer] = Field(default_factory=list)
+    between_levels: list[CellsDiffer] = Field(default_factory=list)
     #: Which analysis of this bundle it is, from 1: data were added after those before it.
-    look: int = 1
+    analysis: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
@@ -175,15 +175,15 @@ def answer_and_records(
             *lost_sentences(bundle, found.runs),
             *(f"{one.words}." for one in found.contradictions),
             *threshold_sentences(found.thresholds),
-            *value_look_words(plan, found.compared),
+            *value_analysis_words(plan, found.compared),
             *headline_words(found, leading),
         ],
         first=first_screen(found),
         thresholds=found.thresholds,
         comparisons=found.comparisons,
         over_all=found.compared.over_all,
-        neighbours=found.neighbours,
-        look=found.compared.look,
+        between_levels=found.between_levels,
+        analysis=found.compared.analysis,
         shapes=found.shapes,
         search=found.search,
         contradictions=found.contradictions,

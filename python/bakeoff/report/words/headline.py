@@ -51,7 +51,7 @@ def headline_words(found: Findings, levels: Sequence[str]) -> list[str]:
         *_aborts(contest, comparisons, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
-        *differs_words(contest, comparisons, found.neighbours, said=_said(contest, cells)),
+        *differs_words(contest, comparisons, found.between_levels, said=_said(contest, cells)),
         *untested_words(contest.plan, found.bundle.runs),
     ]
 
@@ -84,7 +84,7 @@ def look_words(compared: Compared) -> list[str]:
     ]
 
 
-def value_look_words(plan: PlanRecord, compared: Compared) -> list[str]:
+def value_analysis_words(plan: PlanRecord, compared: Compared) -> list[str]:
     """Of limits, and of a `fail_if` on values: their verdicts are of the latest runs, each time."""
     asked = [*(["`fail_if`"] if value_thresholds(plan) else []), *(["`limit`"] if plan.limits else [])]
     if compared.alpha is None or not compared.before or not asked:

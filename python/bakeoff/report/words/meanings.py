@@ -111,7 +111,7 @@ CHECKS = {
         Meaning("unknown outcomes", "Operations timed out or lost their connection: perhaps applied, perhaps not."),
         Meaning("revoked", "Operations were taken back, because their transaction did not commit."),
         Meaning("range", "A time longer than an hour is recorded as one hour."),
-        Meaning("witness", "No latency probe ran beside the load, so its times could not be compared."),
+        Meaning("latency probe", "No latency probe ran beside the load, so its times could not be compared."),
     ),
 }
 
