@@ -182,12 +182,12 @@ pub fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previ
     let mut user = tpcc.user(ThreadId::FIRST);
     let mut drawn = || {
         let (transaction, input) = (tpcc.draw(&mut user), user.drawn?.input);
-        Some(describe(transaction, &input))
+        Some(previewed(transaction, &input))
     };
     Ok((0..count).filter_map(|_| drawn()).collect())
 }
 
-fn describe(transaction: Transaction, input: &Input) -> Previewed {
+fn previewed(transaction: Transaction, input: &Input) -> Previewed {
     Previewed {
         operation: transaction.name().into(),
         lines: lines(input),
