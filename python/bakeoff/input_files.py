@@ -19,7 +19,7 @@ def read_bytes(path: Path | str, max_bytes: int, *, dir_fd: int | None = None) -
     dir_fd: `path` is a name in this folder, and not followed if it is a link.
     """
     if "\0" in str(path):
-        raise OSError(errno.EINVAL, "there is a zero byte in its name", str(path))
+        raise OSError(errno.EINVAL, "its name contains a zero byte", str(path))
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if dir_fd is None else os.O_NOFOLLOW)
     with open(path, "rb", opener=lambda name, _: os.open(name, flags, dir_fd=dir_fd)) as file:
         found = os.fstat(file.fileno())

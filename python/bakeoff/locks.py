@@ -32,7 +32,7 @@ class Holder:
 
     def __str__(self) -> str:
         words = [f"pid {self.pid}"] if self.pid else []
-        return ", ".join([*words, *([f'"{self.title}"'] if self.title else [])]) or "it does not say who it is"
+        return ", ".join([*words, *([f'"{self.title}"'] if self.title else [])]) or "unknown process"
 
 
 class Held(Exception):
@@ -51,7 +51,7 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path, holder: Holder) -> Lock:
-        """Makes the file if it is missing. Raises Held at once, and BakeoffError where no lock can be had."""
+        """Makes the file if it is missing. Raises Held at once, and BakeoffError where locks are not available."""
         handle = -1
         try:
             handle = open_plain(path, os.O_RDWR | os.O_CREAT)

@@ -1,4 +1,4 @@
-"""What this machine is, and whether it is fit for measuring. What the kernel does not tell is left empty."""
+"""What this machine is, and whether it is fit for measuring. Unknown facts stay empty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .provision import other_processes
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 
 LOAD_PER_CORE_MAX = 0.2
-#: How long `fitness` listens to other processes.
+#: How long `fitness` samples other processes.
 LISTEN_S = 1.0
 
 
@@ -51,7 +51,7 @@ def machine_facts(work: Path) -> MachineFacts:
 
 @dataclass(frozen=True)
 class Finding:
-    """One look at the machine. `hint`: what to do about it."""
+    """One check of the machine. `hint`: what to do about it."""
 
     name: str
     state: Literal["good", "warning", "missing"]
@@ -60,7 +60,7 @@ class Finding:
 
 
 def fitness(work: Path, *, listen_s: float = LISTEN_S) -> list[Finding]:
-    """Whether figures from this machine can be trusted. Listens to other processes for `listen_s` (0: not)."""
+    """Whether results from this machine can be trusted. Samples other processes for `listen_s` (0: not)."""
     findings = [_cores(), _clock(), _swap(), _governor(), _disk(work), _load()]
     if listen_s > 0:
         findings += _others(listen_s)
@@ -74,8 +74,8 @@ def _cores() -> Finding:
     return Finding(
         "cores",
         "warning",
-        f"{cores} cores: client and server will compete for them",
-        "compare CPU per operation as well as rates, or pin both with measure.placement on a larger machine",
+        f"{cores} cores: client and server compete for them",
+        "compare CPU per operation as well as throughput, or pin both with measure.placement on a larger machine",
     )
 
 
@@ -97,20 +97,20 @@ def _swap() -> Finding:
     if memory.get("SwapTotal", 0) == 0:
         return Finding("swap", "good", "no swap")
     if used == 0:
-        return Finding("swap", "good", "swap is there and unused")
-    return Finding("swap", "warning", f"{bytes_words(used)} are swapped out", "free memory, or `swapoff -a`")
+        return Finding("swap", "good", "swap exists and is unused")
+    return Finding("swap", "warning", f"{bytes_words(used)} swapped out", "free memory, or `swapoff -a`")
 
 
 def _governor() -> Finding:
     governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if not governor:
-        return Finding("frequency", "good", "the kernel does not scale it (usual in virtual machines)")
+        return Finding("frequency", "good", "not scaled by the kernel (usual in virtual machines)")
     if governor == "performance":
         return Finding("frequency", "good", "governor performance")
     return Finding(
         "frequency",
         "warning",
-        f"governor {governor}: the clock rate will change with the load",
+        f"governor {governor}: the clock frequency changes with the load",
         "`cpupower frequency-set -g performance`",
     )
 
@@ -118,7 +118,7 @@ def _governor() -> Finding:
 def _disk(work: Path) -> Finding:
     kind = file_system(work)
     if not can_hold_files(work):
-        return Finding("disk", "missing", f"nothing can be written in {work}", "give another folder with --work-dir")
+        return Finding("disk", "missing", f"nothing can be written in {work}", "choose another folder with --work-dir")
     if kind in MEMORY_FILE_SYSTEMS:
         return Finding(
             "disk",
@@ -132,14 +132,14 @@ def _disk(work: Path) -> Finding:
 def _load() -> Finding:
     load = os.getloadavg()[0]
     if words := busy_words(load, len(os.sched_getaffinity(0))):
-        return Finding("load", "warning", words, "wait, or stop it")
+        return Finding("load", "warning", words, "wait until it ends, or stop it")
     return Finding("load", "good", f"load average {load:.2f}")
 
 
 def busy_words(load_average: float, cores: int) -> str:
-    """Of a machine on which too much else runs to measure there; "": it is quiet."""
+    """Why a machine is too busy for measurements; "": it is quiet."""
     return (
-        f"load average {load_average:.2f}: something else is running"
+        f"load average {load_average:.2f}: other processes are running"
         if load_average > LOAD_PER_CORE_MAX * cores
         else ""
     )
@@ -147,13 +147,13 @@ def busy_words(load_average: float, cores: int) -> str:
 
 def _others(listen_s: float) -> list[Finding]:
     heard = other_processes.listen(sorted(os.sched_getaffinity(0)), listen_s)
-    most = f", most to {heard.process}" if heard.process else ""
-    used = f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time goes to other processes{most}"
-    taken = f"{STEAL.words(heard.steal_ratio)} of the CPU time was taken by other virtual machines"
+    most = f", most by {heard.process}" if heard.process else ""
+    used = f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time is used by other processes{most}"
+    taken = f"{STEAL.words(heard.steal_ratio)} of the CPU time is used by other virtual machines"
     return [
         Finding(OTHER_PROCESSES.name, "good", used)
         if heard.other_ratio <= OTHER_PROCESSES.quiet
-        else Finding(OTHER_PROCESSES.name, "warning", used, "stop them, or run with --wait-until-quiet"),
+        else Finding(OTHER_PROCESSES.name, "warning", used, "stop them, or use --wait-until-quiet"),
         Finding(STEAL.name, "good", taken)
         if heard.steal_ratio <= STEAL.quiet
         else Finding(STEAL.name, "warning", taken, "use more repetitions, or a machine of your own"),

@@ -30,7 +30,7 @@ from .report.answer import Answer, analysed, answer_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What to choose cells by: {"system": "mariadb", "threads": 8}, as they stand in the tables.
+#: What to select cells by: {"system": "mariadb", "threads": 8}, as in the tables.
 Where = Mapping[str, Scalar]
 
 
@@ -108,15 +108,15 @@ class OpenBundle:
         return made if metrics else table.without_empty(made)
 
     def cells(self, *metrics: str) -> pa.Table:
-        """One row a cell, of its valid repetitions: each metric's geometric mean, and beside it `_low` and `_high` (its
-        95 % CI), `_minimum`, `_maximum` and `_cv` (standard deviation over mean)."""
+        """One row per cell, of its valid repetitions: each metric's geometric mean, next to it `_low` and `_high` (its
+        95 % interval), `_minimum`, `_maximum` and `_cv` (standard deviation over mean)."""
         made = table.cells_table(self._bundle, self._metrics(metrics))
         return made if metrics else table.without_empty(made)
 
     def seconds(self, *columns: str) -> pa.Table:
-        """One row a second of every run: what the run is; second (since the warm-up began), length_s, warm_up; then ok
-        and errors (counts), rate_ops_per_s, mean_ms to max_ms of what ended right, statements, retries, reconnects, or
-        the columns named."""
+        """One row per second of every run: what the run is; second (since the warm-up began), length_s, warm_up; then
+        ok and errors (counts), rate_ops_per_s, mean_ms to max_ms of successful operations, statements, retries,
+        reconnects, or the columns named."""
         return table.seconds_table(self._bundle, columns)
 
     def samples(self, *columns: str) -> pa.Table:
@@ -133,7 +133,7 @@ class OpenBundle:
         found = operation_distribution(runs, operation)
         if found is None:
             known = ", ".join(dict.fromkeys(s.operation for run in runs for s in run.series))
-            raise ValueError(f"no operation is called {operation!r}; there are {known}")
+            raise ValueError(f"unknown operation {operation!r}; the runs have {known}")
         return found
 
     def histograms(self, run: str) -> list[OfSecond]:
@@ -169,7 +169,7 @@ class OpenBundle:
         runs = used_runs([run for run in self.records if run.cell in cells])
         if not runs:
             names = dict.fromkeys(name for levels in known.values() for name in levels)
-            raise ValueError(f"no finished run is of {dict(where)}; cells are chosen by {', '.join(names)}")
+            raise ValueError(f"no finished run matches {dict(where)}; cells are selected by {', '.join(names)}")
         return runs
 
 
@@ -190,7 +190,7 @@ def read_histograms(folder: Path, run: str) -> list[OfSecond]:
         unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
         data = unpacking.decompress(files.read_bytes(folder, name, PACKED_MAX_BYTES), UNPACKED_MAX_BYTES)
         if not unpacking.eof:
-            raise ValueError("it ends too early, or unpacks to more than can be read")
+            raise ValueError("it ends too early, or is too large when unpacked")
         return [
             OfSecond(int(one["second"]), str(one["operation"]), str(one["outcome"]), Histogram.from_hdr(one["hdr"]))
             for one in json.loads(data)["intervals"]

@@ -1,4 +1,4 @@
-"""What somebody who wrote an unknown word may have meant, and what is wrong with a value in a plan."""
+"""Hints for unknown words, and what is wrong with a value in a plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_close(word: str, other: str) -> bool:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """A hint naming the nearest known word, and all of them when it is not near and they are few."""
+    """A hint with the closest known word, and with all of them where it is not close and they are few."""
     names = list(known)
     best = nearest(word, names)
     if best is None:
@@ -37,7 +37,7 @@ def meant(word: str, known: Iterable[str]) -> str:
     if is_close(word, best):
         return f"did you mean `{best}`?"
     among = f", of {', '.join(names)}" if len(names) <= NAMED_MAX else ""
-    return f"the nearest known one is `{best}`{among}"
+    return f"the closest known name is `{best}`{among}"
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> tuple[str, str]:
@@ -48,7 +48,7 @@ def unknown(what: str, word: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def one_of(word: str, choices: Iterable[str]) -> str:
-    """A hint with all the choices, the nearest first when it is near."""
+    """A hint with all choices, the closest first where it is close."""
     names = list(choices)
     best = nearest(word, names)
     likely = f"did you mean `{best}`? " if best is not None and is_close(word, best) else ""
@@ -73,8 +73,8 @@ _BOUNDS = {
 
 
 def sentence(detail: ErrorDetails, key: str) -> tuple[str, str]:
-    """(what, hint). Keys that are unknown or missing are told by those who know the table. key: that the value stands
-    under; empty for a whole table."""
+    """(what, hint). The readers of a table report unknown and missing keys. key: the value's key;
+    empty for a whole table."""
     kind, value = detail["type"], detail["input"]
     context: dict[str, Any] = detail.get("ctx", {})
     if kind == "value_error":
@@ -89,7 +89,7 @@ def sentence(detail: ErrorDetails, key: str) -> tuple[str, str]:
     if kind in ("too_short", "string_too_short"):
         return f"`{key}` is empty", "write at least one" if kind == "too_short" else ""
     wanted = next((text for name, text in _TYPES.items() if kind.startswith(name)), "")
-    if wanted == "a table":  # what stands there may be a password
+    if wanted == "a table":  # the value may be a password
         return f"`{key}` must be a table, not {_kind(value)}", "such as { key = value }"
     quoted = "write it in double quotes" if kind.startswith("string") and isinstance(value, int | float) else ""
     return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", quoted

@@ -1,5 +1,5 @@
-"""Text for a terminal or a pipe: what others wrote with nothing in it that would steer a terminal, words on stderr
-about what takes longer than a user waits in silence, and columns."""
+"""Text for a terminal or a pipe: text of others with control characters escaped, progress on stderr of
+what takes long, and columns."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 
 
 def printable(text: str) -> str:
-    """Text of others (titles, servers, error messages): what would steer a terminal, or turn the letters of a page
-    around, is shown as its escape. Line ends and tabs stay."""
+    """Text of others (titles, servers, error messages): control characters, and marks that change the direction of
+    text, become escapes. Line ends and tabs stay."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-#: The first time, and from then on.
+#: The first time, and after that.
 SAID_AFTER_S = 2.0
 SAID_EVERY_S = 30.0
 
 
 @contextmanager
 def said_if_slow(what: str, so_far: Callable[[], str] = lambda: "") -> Iterator[None]:
-    """Says what is done here, if it has not ended after 2 s, and every half minute again: for how long it has gone on,
-    and how far it has come."""
+    """Reports a step that has not ended after 2 s, and again every half minute: how long it has taken, and how far it
+    has come."""
     ended = threading.Event()
-    says = threading.Thread(target=_say, args=(what, so_far, ended), name="words of what is slow", daemon=True)
+    says = threading.Thread(target=_say, args=(what, so_far, ended), name="progress of a slow step", daemon=True)
     says.start()
     try:
         yield
     finally:
         ended.set()
-        says.join()  # or it would speak of what has ended
+        says.join()  # or it would report a step that has ended
 
 
 def _say(what: str, so_far: Callable[[], str], ended: threading.Event) -> None:
@@ -44,7 +44,7 @@ def _say(what: str, so_far: Callable[[], str], ended: threading.Event) -> None:
     while not ended.wait(wait_s):
         far = so_far()
         words = f"{what}: {time.monotonic() - begun:.0f} s so far{f', {far}' if far else ''}"
-        with suppress(OSError, ValueError):  # nobody has to listen
+        with suppress(OSError, ValueError):  # stderr may be closed
             sys.stderr.write(printable(f"{words}\n"))
             sys.stderr.flush()
         wait_s = SAID_EVERY_S
@@ -64,5 +64,5 @@ def aligned(lines: Sequence[Sequence[str]], left: Collection[int]) -> Iterator[s
 
 
 def rule(lines: Sequence[Sequence[str]]) -> str:
-    """What stands under the head of such columns."""
+    """The line under the header of such columns."""
     return "  ".join("-" * max(map(len, column)) for column in zip(*lines, strict=True))

@@ -68,7 +68,7 @@ def test_a_machine_that_does_not_reach_a_server_or_runs_another_engine_is_unfit(
     ]
     monkeypatch.setattr(keeper_connection, "engine_list", lambda: {"engine_version": "9.9.9"})
     found = look(cluster, {})
-    assert all("and this bakeoff is 9.9.9" in machine.unfit for machine in found)
+    assert all("and this bakeoff has 9.9.9" in machine.unfit for machine in found)
 
 
 def test_the_command_says_so_with_its_exit_code(
@@ -105,7 +105,7 @@ def test_a_machine_on_which_much_else_runs_is_not_called_fit(capsys: pytest.Capt
         ["warning", "load1"],
         ["fit", "load2"],
     ]
-    assert "load1: load average 38.00: something else is running" in said
+    assert "load1: load average 38.00: other processes are running" in said
 
 
 def test_workers_on_one_machine_are_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +138,7 @@ preset = "c"
     _show([CheckedMachine("load1")], [], unstarted(resolve(text, Path("/"), must_run=False), SYSTEMS))
     said = capsys.readouterr().out.splitlines()
     assert [line for line in said if "address" in line] == [
-        "db: bakeoff starts it for the run, so it has no address yet, and the way to it was not looked at"
+        "db: bakeoff starts it for the run, so it has no address yet, and the connection to it was not checked"
     ]
 
 
@@ -186,5 +186,5 @@ def test_a_dry_run_of_a_cluster_that_is_not_there_says_so_at_its_end(
     plan.write_text('clients = 3\n[systems.null]\n[workload]\nkind = "ycsb"\n')
     assert main(["run", str(plan), "--dry-run", "--fleet", "tcp://127.0.0.1:1"]) == ExitCode.ENVIRONMENT
     said = capsys.readouterr()
-    assert "client after client on the next machine" in said.out
+    assert "distributed over them in turn" in said.out
     assert "cannot be reached" in said.err

@@ -189,5 +189,5 @@ class MariaDbOnHost:
     def _answer(self) -> Any:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line, "the server of the host has ended; its log says why"
+        assert line, "the server of the host has ended; its log shows why"
         return json.loads(line)

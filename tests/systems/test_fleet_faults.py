@@ -167,7 +167,7 @@ def test_a_plan_waits_for_a_scheduler_that_was_killed_and_goes_on_with_the_next(
     fleet.cluster.scheduler_host.kill(fleet.cluster.scheduler)
     failure = plan_going.ended(run).failure
     print(failure)
-    plan_going.warned_of("load machines that a run needs are there")
+    plan_going.warned_of("load machines that a run needs are available")
     assert fleet.engines() == {}
     fleet.cluster.start_scheduler()
     for host in fleet.machines:
@@ -184,7 +184,7 @@ def test_a_run_does_without_its_scheduler_and_the_next_one_waits_for_it(
     host.freeze(fleet.cluster.scheduler) if how == "frozen" else host.cut()
     ended = plan_going.ended(run)
     assert ended.state == "done", ended.failure
-    plan_going.warned_of("load machines that a run needs are there")
+    plan_going.warned_of("load machines that a run needs are available")
     host.thaw(fleet.cluster.scheduler) if how == "frozen" else host.mend()
     plan_going.measured_run(after=run)
 

@@ -165,7 +165,7 @@ def test_a_python_that_does_not_begin_is_given_up(here: Sshd, tmp_path: Path) ->
     python.chmod(0o755)
     with opened(HOSTS[:1], str(python)) as host:
         (machine,) = check_machines(host, {})
-        assert "it has not begun with its client for 9 s" in machine.unfit
+        assert "it has not started its client within 9 s" in machine.unfit
         assert [free.name for free in host.free()] == ["load1"]
 
 

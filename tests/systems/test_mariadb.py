@@ -185,7 +185,7 @@ def test_a_stopped_server_starts_again_with_its_data(own: MariaDb) -> None:
 
 
 def test_restoring_what_is_not_there_is_refused(own: MariaDb, place: Path) -> None:
-    with pytest.raises(ServerError, match="no snapshot in"):
+    with pytest.raises(ServerError, match="has no snapshot"):
         own.restore(place / "nothing")
     assert own.alive()
 

@@ -44,7 +44,7 @@ def test_a_value_the_server_adjusts_is_a_fact(place: Path) -> None:
 
 
 def test_more_memory_than_there_is_says_so(place: Path) -> None:
-    with pytest.raises(ServerError, match="could not get the memory"):
+    with pytest.raises(ServerError, match="could not allocate the memory"):
         private(
             place, {"innodb_buffer_pool_size": "100000T"}
         ).start()  # no address space has it, however much the kernel promises
@@ -56,7 +56,7 @@ def test_a_taken_port_is_named(place: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         system = configured("mariadb", place / "a", {"start": {"port": port}})
-        with pytest.raises(ServerError, match=f"port {port} is taken by another program"):
+        with pytest.raises(ServerError, match=f"port {port} is used by another program"):
             system.start()
 
 
@@ -67,7 +67,7 @@ def test_a_port_taken_after_the_check_is_found_out_from_the_log(place: Path, mon
         other.listen()
         port = other.getsockname()[1]
         system = configured("mariadb", place / "a", {"start": {"port": port}})
-        with pytest.raises(ServerError, match=f"port {port} is taken by another program"):
+        with pytest.raises(ServerError, match=f"port {port} is used by another program"):
             system.start()
         assert not system.alive()
 

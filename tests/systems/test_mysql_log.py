@@ -39,7 +39,7 @@ def explained(log: str) -> BakeoffError:
         (PORT, PortTaken, "port 3306 is taken", "leave out `port`"),
         (DISK, ServerError, "the disk is full", "free some space"),
         (OTHER, ServerError, "did not start (exit code 1): InnoDB: File ./ibdata1 is corrupted", "loads/*/server.log"),
-        ("", ServerError, "it said nothing", "loads/*/server.log"),
+        ("", ServerError, "no output", "loads/*/server.log"),
     ],
 )
 def test_a_failed_start_is_one_sentence_with_a_hint(log: str, kind: type[BakeoffError], what: str, hint: str) -> None:

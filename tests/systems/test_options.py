@@ -96,23 +96,23 @@ def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"version": "10.11", "address": "db1"}, "`version` is of a server that is started"),
-        ({"version": "10.11", "start": {"version": "10.6"}}, "`version` is said twice"),
+        ({"version": "10.11", "address": "db1"}, "`version` is an option of managed servers"),
+        ({"version": "10.11", "start": {"version": "10.6"}}, "`version` is set twice"),
         ({"start": True, "address": "db1"}, "exclude each other"),
         ({"address": "db1:0"}, "is not an address"),
         ({"address": "db1:99999"}, "is not an address"),
         ({"address": "db1", "password": {"env": "A", "file": "b"}}, "needs either env"),
         ({"address": "db1", "password": "secret"}, "must be a table"),
-        ({"address": "db1", "settings": {"sync_binlog": 1}}, "are not ours to change"),
-        ({"start": {"settings": {"datadir": "/x"}}}, "datadir of a private server is set by bakeoff"),
-        ({"start": {"settings": {"Skip-Grant-Tables": True}}}, "skip_grant_tables of a private server"),
-        ({"start": {"settings": {"a": "1\nuser=root"}}}, "cannot be a setting"),
-        ({"start": True, "tls": {"ca_file": "ca.pem"}}, "no certificate of yours"),
+        ({"address": "db1", "settings": {"sync_binlog": 1}}, "does not change the settings of an existing server"),
+        ({"start": {"settings": {"datadir": "/x"}}}, "datadir of a managed server is set by bakeoff"),
+        ({"start": {"settings": {"Skip-Grant-Tables": True}}}, "skip_grant_tables of a managed server"),
+        ({"start": {"settings": {"a": "1\nuser=root"}}}, "is not a valid setting"),
+        ({"start": True, "tls": {"ca_file": "ca.pem"}}, "does not use your certificate"),
         ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
         ({"start": True, "client": "odbc"}, 'cannot be "odbc"'),
         ({"start": {"connect": "pipe"}}, '`connect` cannot be the text "pipe"'),
-        ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
-        ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
+        ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a managed server is set by bakeoff"),
+        ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "set twice"),
     ],
 )
 def test_impossible_mariadb_tables_are_refused_before_anything_starts(options: dict[str, Any], what: str) -> None:
@@ -133,7 +133,7 @@ def test_a_literal_password_is_not_repeated_in_the_refusal() -> None:
 )
 def test_durability_and_the_setting_it_means_exclude_each_other(kind: str, options: dict[str, Any]) -> None:
     refused = refusal(kind, options, durability="full")
-    assert "also durability = 'full', which sets it" in refused.what
+    assert "also durability = 'full', which implies it" in refused.what
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ def test_all_tables_of_the_plan_are_dropped_or_none(cleared: PostgreSql, monkeyp
     try:
         with pytest.raises(PlanError, match=r"cannot drop .*: view seen depends on table b"):
             ledger.begin(["a", "b"], "set", "bundle", all_there=True)
-        with pytest.raises(PlanError, match="`seen` is there and is no table"):
+        with pytest.raises(PlanError, match="`seen` exists and is not a table"):
             ledger.begin(["a", "seen"], "set", "bundle", all_there=True)
         assert run(cleared, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 2
         run(cleared, "DROP VIEW seen")
@@ -322,7 +322,7 @@ def test_one_bakeoff_at_a_time_works_in_a_database(postgresql: PostgreSql, monke
     system = existing(postgresql, monkeypatch)
     with as_bench(postgresql) as other:
         assert other.value(f"SELECT pg_try_advisory_lock({lock})")
-        with pytest.raises(ServerError, match="another bakeoff is at work in the schema 'public'"):
+        with pytest.raises(ServerError, match="another bakeoff run is using the schema 'public'"):
             system.start()
         system.stop()
 
@@ -342,7 +342,7 @@ def test_a_claim_whose_connection_was_lost_is_taken_again(
             assert other.value(f"SELECT pg_try_advisory_lock({lock})") is False
             assert postgresql.control.rows(kill) == [(True,)]
             assert other.value(f"SELECT pg_try_advisory_lock({lock})") is True
-            with pytest.raises(ServerError, match="another bakeoff is at work"):
+            with pytest.raises(ServerError, match="another bakeoff run is using"):
                 ledger.there(["t"])
     finally:
         system.stop()

@@ -91,7 +91,7 @@ def test_the_password_itself_is_not_given_over_plain_tcp() -> None:
         serving = threading.Thread(target=serve, daemon=True)
         serving.start()
         control = Control(Login(Address("127.0.0.1", listener.getsockname()[1]), "bench", "hunter2"), "d", where="x")
-        with pytest.raises(ServerError, match="over plain TCP the server asks for the password itself"):
+        with pytest.raises(ServerError, match="over unencrypted TCP the server requests the password itself"):
             control.value("SELECT 1")
         serving.join(timeout=60)
     assert b"hunter2" not in b"".join(heard)

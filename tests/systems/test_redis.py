@@ -99,20 +99,20 @@ def test_a_setting_that_it_does_not_take_is_named(version: str, place: Path) -> 
     system = configured("redis", place / "r", {"start": {"settings": {"maxmemory": "plenty"}}})
     with pytest.raises(PlanError, match="'maxmemory plenty': argument must be a memory value"):
         system.start()
-    with pytest.raises(PlanError, match="unixsocket of a private server is set by bakeoff"):
+    with pytest.raises(PlanError, match="unixsocket of a managed server is set by bakeoff"):
         configured("redis", place / "s", {"start": {"settings": {"unixsocket": "/tmp/x"}}})
 
 
 def test_a_plan_with_a_workload_on_it_is_refused() -> None:
     plan = 'title = "Redis"\n[systems.redis]\n[workload]\nkind = "ycsb"\n[measure]\nwindow = "1s"\n'
-    with pytest.raises(PlanError, match="no workload runs on redis: no driver of the engine speaks to it"):
+    with pytest.raises(PlanError, match="no workload runs on redis: the engine has no driver for it"):
         resolve(plan, Path("/"), must_run=False)
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not SYSTEMS["redis"].capabilities().existing
     assert main(["systems"]) == 0
-    assert "Redis server: a private instance" in capsys.readouterr().out
+    assert "Redis server: managed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

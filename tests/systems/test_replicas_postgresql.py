@@ -125,7 +125,7 @@ def test_of_a_table_too_large_to_be_read_whole_the_ends_are_compared(
     (check, _) = pair.agreement(["t", "p", "h"])
     assert check.ok
     ends = "of t, p (large) only the first and last 2 rows by primary key were compared"
-    assert check.actual == f"it has applied that; {ends}; not compared: h (large, without a primary key)"
+    assert check.actual == f"all applied; {ends}; not compared: h (large, without a primary key)"
     contents = pair.replication.contents
     assert all(contents.size_bytes(pair.server, table) >= 8 << 10 for table in ("t", "p", "h")), "a page"
     before = contents.ends(pair.server, "p", 2)
@@ -143,7 +143,7 @@ def test_a_primary_that_was_told_to_wait_for_others_is_found(pair: PostgreSql, r
     states = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'async'"
     wait_until(lambda: pair.server.control.rows(states), "the replica is not waited for")
     (_, check) = pair.agreement([])
-    assert (check.ok, check.actual) == (False, "commits wait for no replica")
+    assert (check.ok, check.actual) == (False, "commits do not wait for a replica")
     assert facts_of(pair.nodes()).portable["lost_with_primary"] == "commits that no replica had received"
     pair.server.control.rows("ALTER SYSTEM RESET synchronous_standby_names")
     pair.server.control.rows("SELECT pg_reload_conf()")

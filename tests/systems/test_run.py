@@ -166,7 +166,7 @@ def test_a_bundle_is_written_by_one_bakeoff_at_a_time(tmp_path: Path) -> None:
         before = {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
         second = bakeoff("run", plan, "--resume", "--together", cwd=tmp_path, env=through)
         assert second.code == 2
-        assert f"another bakeoff is writing into this bundle (pid {process.pid}" in second.err
+        assert f"another bakeoff run is writing into this bundle (pid {process.pid}" in second.err
         assert before == {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
         process.kill()
         process.communicate()
@@ -223,7 +223,7 @@ def test_repetitions_are_added_to_a_complete_bundle(ran: Path, tmp_path: Path) -
     fewer = bakeoff("run", plan, "--resume", bundle.folder, cwd=tmp_path)
     assert fewer.code == 2
     assert "the plan has 2 repetitions, and this bundle has 3" in fewer.err
-    assert "say --repetitions 3, or more" in fewer.err
+    assert "write --repetitions 3, or more" in fewer.err
 
 
 @pytest.mark.parametrize("said", [["+1"], ["0"], ["many"]])
@@ -239,7 +239,7 @@ def test_a_bundle_at_a_place_of_its_own_is_continued_there_and_never_written_ove
     plan = write_plan(tmp_path, SQLITE)
     refused = bakeoff("run", plan, "--out", here, cwd=tmp_path)
     assert (refused.code, refused.err.count("error:")) == (2, 1)
-    assert "there is a bundle already" in refused.err
+    assert "this folder holds a bundle already" in refused.err
     done = bakeoff("run", plan, "--resume", "--out", here, "--json", cwd=tmp_path)
     assert (done.code, done.document["bundle"]) == (0, str(here)), done.err
     assert len(Bundle.open(here).runs) == 4

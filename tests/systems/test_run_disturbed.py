@@ -90,7 +90,7 @@ def test_a_search_counts_its_repeats_and_is_resumed_with_those_that_are_left(tmp
     bundle = only_bundle(tmp_path)
     assert len(bundle.attempts) == 9
     again = bakeoff("run", plan, "--resume", bundle.folder, "--no-report", cwd=tmp_path, on_any_machine=False)
-    assert "8 of at most 8 runs are there already" in again.err
+    assert "8 of at most 8 runs are done already" in again.err
     assert len(only_bundle(tmp_path).attempts) == 9
 
 

@@ -72,5 +72,5 @@ def test_data_in_memory_are_refused_where_cold_ones_are_asked_for(tmp_path: Path
         plan = PLAN.replace("[systems.null]\nlatency_ns = 1_000_000", f'[systems.sqlite]\npath = "{memory}"')
         done = bakeoff("run", write_plan(tmp_path, plan + 'cache = "cold"\n'), cwd=tmp_path)
         assert done.code == 2
-        assert "would lie in memory (tmpfs at " in done.err
+        assert "would be in memory (tmpfs at " in done.err
         assert not list(tmp_path.glob("bakeoff-results/*/loads/*/load.json"))

@@ -267,7 +267,7 @@ def test_a_frozen_engine_is_noticed_and_ended(tmp_path: Path) -> None:
         done = finish(process)
         took_s = time.monotonic() - frozen_at
     assert took_s < NOTICED_MAX_S
-    assert f"the measuring process {pid} has told of nothing for 10 s" in done.err
+    assert f"the measuring process {pid} has sent nothing for 10 s" in done.err
     assert gone(pid)
 
 
@@ -329,7 +329,7 @@ def test_a_users_table_of_the_same_name_is_dropped_only_when_that_is_allowed(mar
     try:
         done = bakeoff("run", plan, cwd=tmp_path, env=env)
         assert done.code == 2
-        assert "there is a table `usertable` on mariadb that bakeoff did not make" in done.err
+        assert "there is a table `usertable` on mariadb that bakeoff did not create" in done.err
         assert "--allow-drop" in done.err
         assert mariadb.control.rows("SELECT * FROM bakeoff.usertable") == []
         done = bakeoff("run", plan, "--allow-drop", cwd=tmp_path, env=env)
@@ -422,7 +422,7 @@ def test_all_tables_of_the_plan_are_dropped_or_none(mariadb: MariaDb, ledger: My
     try:
         with pytest.raises(PlanError, match="`b` cannot be dropped: a foreign key of the table `other` needs it"):
             ledger.begin(["a", "b"], "data", "bundle", all_there=True)
-        with pytest.raises(PlanError, match="`seen` is there and is no table"):
+        with pytest.raises(PlanError, match="`seen` exists and is not a table"):
             ledger.begin(["a", "seen"], "data", "bundle", all_there=True)
         assert tables_of(mariadb) == {"a", "b", "other", "seen"}
         ledger.begin(["a", "b", "other"], "data", "bundle", all_there=True)
@@ -436,7 +436,7 @@ def test_a_schema_is_one_bakeoffs_at_a_time(mariadb: MariaDb, ledger: MySqlLedge
     text, env = existing(mariadb)
     done = bakeoff("run", write_plan(tmp_path, text), "--allow-drop", cwd=tmp_path, env=env)
     assert done.code == 3
-    assert "another bakeoff is at work in the schema 'bakeoff'" in done.err
+    assert "another bakeoff run is using the schema 'bakeoff'" in done.err
 
 
 def test_a_claim_whose_connection_was_lost_is_taken_again(mariadb: MariaDb, ledger: MySqlLedger) -> None:
@@ -469,7 +469,7 @@ def test_a_schema_is_held_until_the_last_ledger_of_a_process_lets_go(mariadb: Ma
     )
     second.claim()
     ledger.release()
-    with pytest.raises(ServerError, match="another bakeoff is at work"):
+    with pytest.raises(ServerError, match="another bakeoff run is using"):
         other_way.claim()
     second.release()
     other_way.claim()
@@ -529,5 +529,5 @@ def test_a_bundle_of_a_start_that_failed_does_not_block_the_mended_plan(tmp_path
 def test_a_work_folder_that_the_server_could_not_live_in_is_refused_in_words(tmp_path: Path, place: Path) -> None:
     done = bakeoff("run", write_plan(tmp_path, PRIVATE), "--together", "--work-dir", place / "a b", cwd=tmp_path)
     assert done.code == 3
-    assert "where a folder's name holds ' '" in done.err
+    assert "in a folder whose name contains ' '" in done.err
     assert "--work-dir" in done.err

@@ -204,7 +204,7 @@ def test_tables_that_are_there_are_used_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "count.sql").write_text("\\set id random(1, 3)\nUPDATE things SET n = n + 1 WHERE id = :id;")
     done = bakeoff("run", write_plan(tmp_path, EXISTING), "--allow-changes", cwd=tmp_path)
     assert done.code == 0, done.out + done.err
-    assert "warning: this plan writes to tables that bakeoff did not make: things on sqlite" in done.err
+    assert "warning: this plan writes to tables that bakeoff did not create: things on sqlite" in done.err
     runs = only_bundle(tmp_path).runs
     assert [run.ok for run in runs] == [20, 20]
     assert all(check.ok for run in runs for check in run.checks)
@@ -221,11 +221,11 @@ def test_rows_that_bakeoff_did_not_load_are_changed_only_where_the_user_allows_i
     plan = write_plan(tmp_path, EXISTING)
     dry = bakeoff("run", plan, "--dry-run", cwd=tmp_path)
     assert dry.code == 0, dry.err
-    assert "warning: this plan writes to tables that bakeoff did not make: things on sqlite" in dry.err
+    assert "warning: this plan writes to tables that bakeoff did not create: things on sqlite" in dry.err
     assert "changed by the runs: needs --allow-changes" in dry.out
     done = bakeoff("run", plan, cwd=tmp_path)
     assert done.code == 2, done.err
-    assert "error: this plan writes to tables that bakeoff did not make: things on sqlite" in done.err
+    assert "error: this plan writes to tables that bakeoff did not create: things on sqlite" in done.err
     assert not (tmp_path / "bakeoff-results").exists()
     with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
         assert mine.execute("SELECT COUNT(*) FROM things").fetchone() == (3,)
@@ -248,4 +248,4 @@ def test_each_workload_of_a_plan_is_asked_for_the_tables_that_it_changes(tmp_pat
     )
     done = bakeoff("run", plan, cwd=tmp_path)
     assert done.code == 2, done.err
-    assert "error: this plan writes to tables that bakeoff did not make: changed on sqlite (" in done.err
+    assert "error: this plan writes to tables that bakeoff did not create: changed on sqlite (" in done.err

@@ -154,7 +154,7 @@ def test_pages_give_space_back_in_every_version_that_is_not_refused(tmp_path: Pa
     done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
     if not works:
         assert done.code == ExitCode.USAGE
-        assert "does not give back the space that compressed pages save" in done.err
+        assert "does not free the space that compressed pages save" in done.err
         return
     ((_, taken, held),) = by_format(only_bundle(tmp_path)).values()
     assert taken < 0.8 * held

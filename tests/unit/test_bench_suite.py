@@ -189,7 +189,7 @@ def results(result: RowResult) -> table.Results:
         "virtualisation": "virtual machine",
         "os": "Debian",
         "kernel": "6",
-        "warnings": ["load average 3.00: something else is running"],
+        "warnings": ["load average 3.00: other processes are running"],
     }
     options = {"rounds": 1, "window_s": 2.0, "warm_up_s": 1, "rows": 100, "distribution": "uniform", "seed": 1}
     return table.Results("2026-01-01", machine, ["MariaDB 10.11"], options, [result])
@@ -200,7 +200,7 @@ def test_markdown_shows_ratios_values_bars_and_what_speaks_against_them() -> Non
     row = "| mariadb | point_select | tcp | 8 | shared"
     assert f"{row} | io_uring / sysbench | 0.70 (0.40-0.70) | **MISSED** <= 0.65 | 1.00 |" in text
     assert f"{row} | io_uring | 7.00 | 20.00 | 27.00 | 1,000 | 0.100 | 0.200 | 0.00% |" in text
-    assert "**load average 3.00: something else is running**" in text
+    assert "**load average 3.00: other processes are running**" in text
     assert "io_uring, CPU: +7.1%" in text
 
 

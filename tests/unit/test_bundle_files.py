@@ -106,7 +106,7 @@ def test_a_bundle_is_made_where_it_is_wanted_and_over_nothing(tmp_path: Path) ->
     assert folder_at(tmp_path / "ci" / "before") == tmp_path / "ci" / "before"
     assert folder_at(tmp_path / "ci" / "before").is_dir()  # made, and still empty
     (tmp_path / "ci" / "before" / "bundle.json").touch()
-    with pytest.raises(BundleError, match="there is a bundle already") as refused:
+    with pytest.raises(BundleError, match="this folder holds a bundle already") as refused:
         folder_at(tmp_path / "ci" / "before")
     assert "--resume" in refused.value.hint
     with pytest.raises(BundleError, match="not empty"):

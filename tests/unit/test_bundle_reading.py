@@ -60,7 +60,7 @@ def put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
 WRONG = {
     "rate_ops_per_s is not a number": put("rate_ops_per_s", value=float("nan")),
     "rate_ops_per_s is -5": put("rate_ops_per_s", value=-5),
-    "figure that cannot be: rate_ops_per_s is impossibly large": put("rate_ops_per_s", value=1e308),
+    "impossible figure: rate_ops_per_s is impossibly large": put("rate_ops_per_s", value=1e308),
     "rate_ops_per_s is impossibly large": put("rate_ops_per_s", value=10**400),
     "rate_ops_per_s is 7, but": put("rate_ops_per_s", value=7.0),
     "server.cpu_s is impossibly large": put("server", "cpu_s", value=float("inf")),
@@ -68,7 +68,7 @@ WRONG = {
     "client_cpu_us_per_op is 1, but": put("client_cpu_us_per_op", value=1.0),
     "client_cpu_us_per_op is not known, but": put("client_cpu_us_per_op", value=None),
     "server_cpu_us_per_op is 1, but": put("server_cpu_us_per_op", value=1.0),
-    "offered_ops_per_s is 9, but by what it was taken from it is not known": put("offered_ops_per_s", value=9.0),
+    "offered_ops_per_s is 9, but computed from its parts it is not known": put("offered_ops_per_s", value=9.0),
     "error_ratio is 0.5": put("error_ratio", value=0.5),
     "headline.hdr: ": put("headline", "hdr", value="XXXX"),
     "headline.count is ": lambda d: d.update(headline=d["series"][0]["response"]),
@@ -125,9 +125,9 @@ WRONG_NODES: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "nodes.0: its outcomes count 7 of ": put("nodes", 0, "outcomes", value={"ok": 7}),
     "nodes.1.response.p99_ns is 1, but": put("nodes", 1, "response", "p99_ns", value=1),
-    "figures of the nodes none, and the plan's are a, b": put("nodes", value=[]),
-    "figures of the nodes a, a, and the plan's are a, b": put("nodes", 1, "name", value="a"),
-    "figures of the nodes a, c, and the plan's are a, b": put("nodes", 1, "name", value="c"),
+    "results of the nodes none, and the plan has a, b": put("nodes", value=[]),
+    "results of the nodes a, a, and the plan has a, b": put("nodes", 1, "name", value="a"),
+    "results of the nodes a, c, and the plan has a, b": put("nodes", 1, "name", value="c"),
 }
 
 
@@ -299,9 +299,7 @@ def test_what_is_no_file_of_the_bundle_is_not_read(
 def test_a_result_that_is_a_link_is_said_to_be_one(folder: Path, tmp_path: Path) -> None:
     (folder / FIRST).rename(tmp_path / "outside")
     (folder / FIRST).symlink_to(tmp_path / "outside")
-    assert sentences(folder) == [
-        "b01-c01/result.json is a link, and links in a bundle are not followed: they may lead anywhere"
-    ]
+    assert sentences(folder) == ["b01-c01/result.json is a link, and bakeoff follows no links in bundles"]
 
 
 @pytest.mark.parametrize("name", ["facts", "runs", "runs/b01-c01"])
@@ -311,7 +309,7 @@ def test_a_folder_that_is_a_link_is_not_read(folder: Path, tmp_path: Path, name:
     assert sentences(folder)
 
 
-@pytest.mark.parametrize(("found", "hint"), [(1, "run its plan.toml again"), (99, "install a newer bakeoff")])
+@pytest.mark.parametrize(("found", "hint"), [(1, "rerun its plan.toml"), (99, "install a newer bakeoff")])
 def test_a_bundle_of_another_format_is_refused_kindly(folder: Path, found: int, hint: str) -> None:
     """Also one that has keys of its own."""
     with pytest.raises(BundleError, match=f"has format {found}") as caught:

@@ -70,7 +70,7 @@ def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     command = "bakeoff run p.toml --set measure.repetitions=9"
     writer.resume(present(Bundle.open(damaged.folder), command=command), "title = 't'")
     info = Bundle.open(damaged.folder).info
-    assert "found when it was continued: b01-c01/result.json cannot be read" in info.messages[1]
+    assert "found on resuming: b01-c01/result.json cannot be read" in info.messages[1]
     assert info.command == command  # what makes the bundle as it is now
 
 
@@ -83,7 +83,9 @@ def test_runs_are_judged_anew_by_another_error_budget_which_is_told(tmp_path: Pa
     for runs in (returned.runs, found.runs):
         assert all(run.valid for run in runs)
         assert "the budget is 5.0 %" in " ".join(each.words for each in runs[0].validity)
-    assert "the error budget was 0.1 % and is 5.0 %: those runs are judged anew" in found.info.messages[0]
+    assert (
+        "the error budget was 0.1 % and is 5.0 %: the earlier runs are judged by the new one" in found.info.messages[0]
+    )
     BundleWriter(strict.folder).resume(present(found, plan=strict.plan), "title = 't'")
     assert not any(run.valid for run in Bundle.open(strict.folder).runs)
 
@@ -105,7 +107,7 @@ def test_another_engine_is_named_with_both_builds(bundle: Bundle) -> None:
 
 def test_a_changed_input_file_is_named_and_a_new_one_is_none(bundle: Bundle) -> None:
     what = refusal(bundle, present(bundle, inputs={"workloada": "11", "ca.pem": "23"}))
-    assert what == "ca.pem has changed since this bundle was begun"
+    assert what == "ca.pem has changed since this bundle was started"
     refuse_changes(bundle, present(bundle, inputs={"workloada": "11", "workloadb": "33"}))
 
 
@@ -166,4 +168,4 @@ def test_a_part_of_the_plan_is_told_to_leave_the_option_out(bundle: Bundle) -> N
     part = bundle.plan.model_copy(update={"cells": bundle.plan.cells[:1], "only": ["threads=1"]})
     with pytest.raises(BundleError) as caught:
         refuse_changes(bundle, present(bundle, plan=part))
-    assert caught.value.hint == "leave --only out: this bundle has other cells, too"
+    assert caught.value.hint == "leave out --only: this bundle has other cells, too"

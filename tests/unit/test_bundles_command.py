@@ -206,7 +206,7 @@ def test_a_folder_that_only_looks_like_a_bundle_is_not_touched(
     (mine / "runs" / "monday.txt").write_text("10 km")
     assert bundles("remove", "new", mine, "--results", results, "--yes") == ExitCode.USAGE
     told = capsys.readouterr().err
-    assert "this is no bundle, or a damaged one" in told
+    assert "this is not a bundle, or it is damaged:" in told
     assert "--damaged" in told
     assert (results / "new" / "bundle.json").is_file()
     assert sorted(path.name for path in mine.rglob("*")) == ["bundle.json", "monday.txt", "plan.toml", "runs"]
@@ -236,7 +236,7 @@ def test_one_that_is_being_written_is_not_removed(results: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["remove"], "say which bundles"),
+        (["remove"], "no bundle is named"),
         (["remove", "new", "--older-than", "30d"], "not both"),
         (["remove", "--older-than", "30"], "there is no unit"),
         (["remove", "plain"], "is not a bundle"),

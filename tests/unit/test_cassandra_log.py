@@ -56,7 +56,7 @@ def test_what_no_setting_of_the_plan_has_caused_is_told_as_it_is() -> None:
 def test_the_port_that_is_taken_is_named(log: str, port: int) -> None:
     error = explained(log)
     assert isinstance(error, PortTaken)
-    assert f"port {port} is taken" in error.what
+    assert f"port {port} is used" in error.what
 
 
 def test_too_little_memory_is_told_with_what_to_lower() -> None:

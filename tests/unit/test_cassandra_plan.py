@@ -70,14 +70,14 @@ def test_a_heap_that_is_none_is_refused(said: str, why: str) -> None:
 @pytest.mark.parametrize("name", ["x; drop", "", "schöne", "k" * 49])
 def test_a_name_that_no_keyspace_can_have_is_refused(name: str) -> None:
     error = refused({"keyspace": name})
-    assert error.what.startswith(f'`keyspace`: "{name}" cannot name a keyspace, which has 1 to 48 letters')
+    assert error.what.startswith(f'`keyspace`: "{name}" cannot name a keyspace: a name has 1 to 48 letters')
 
 
 @pytest.mark.parametrize("table", [{}, {"address": "db1"}], ids=["private", "existing"])
 @pytest.mark.parametrize("name", ["system", "system_auth", "System_Schema"])
 def test_a_keyspace_of_the_servers_own_is_refused(name: str, table: dict[str, Any]) -> None:
     error = refused({**table, "keyspace": name})
-    assert "keyspace of Cassandra's own" in error.what
+    assert "is one of Cassandra's own keyspaces; the plan's tables need another" in error.what
     assert error.where == "systems.cassandra.keyspace"
     assert cassandra({**table, "keyspace": f"{name}_x"})._options.keyspace == f"{name}_x"
 
@@ -114,19 +114,22 @@ def test_a_level_that_the_copies_can_answer_is_taken(level: str) -> None:
 
 def test_more_copies_than_nodes_are_refused() -> None:
     error = refused({"start": {"nodes": 1}, "replication_factor": 3})
-    assert error.what == "3 copies of each row cannot lie on 1 node"
+    assert error.what == "3 copies of each row need more than 1 node"
 
 
 def test_relaxed_durability_takes_two_nodes_that_acknowledge() -> None:
-    assert "one node alone acknowledges" in refused({"start": {}}, durability="relaxed").what
-    assert "alone" in refused({"start": {"nodes": 3}, "consistency": "one"}, durability="relaxed").what
+    assert (
+        "a write that only one node acknowledges never has durability 'relaxed' on Cassandra: a node that is"
+        in refused({"start": {}}, durability="relaxed").what
+    )
+    assert "only one node" in refused({"start": {"nodes": 3}, "consistency": "one"}, durability="relaxed").what
     declared = cassandra({"start": {"nodes": 3}}, durability="relaxed").declared()
     assert declared == {"commitlog_sync": "periodic", "commitlog_sync_period": "10000ms"}
 
 
 @pytest.mark.parametrize("setting", ["listen_address", "authenticator", "num_tokens"])
 def test_what_keeps_it_private_is_not_the_plans(setting: str) -> None:
-    assert refused({"start": {"settings": {setting: "x"}}}).what == f"{setting} of a private server is set by bakeoff"
+    assert refused({"start": {"settings": {setting: "x"}}}).what == f"{setting} of a managed server is set by bakeoff"
 
 
 def test_the_load_goes_over_tcp_alone() -> None:

@@ -46,7 +46,7 @@ def test_a_bug_is_called_one_and_shows_no_traceback(
 ) -> None:
     assert ending(monkeypatch, ZeroDivisionError("division by zero")) == ExitCode.ENVIRONMENT
     words = capsys.readouterr().err
-    assert words.startswith("error: this should not have happened: ZeroDivisionError: division by zero\n")
+    assert words.startswith("error: internal error: ZeroDivisionError: division by zero\n")
     assert "Traceback" not in words
 
 
@@ -270,7 +270,7 @@ def test_a_plan_without_an_engine_is_refused_in_one_sentence() -> None:
     root, environment = Path(__file__).parents[2], {**os.environ, "BAKEOFF_ENGINE": "/no/engine"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment)
     assert done.returncode == ExitCode.ENVIRONMENT
-    assert done.stderr.startswith("error: the measuring program bakeoff-engine was not found (/no/engine)")
+    assert done.stderr.startswith("error: the engine bakeoff-engine was not found (/no/engine)")
     assert "hint: " in done.stderr
 
 
@@ -280,14 +280,14 @@ def test_a_missing_package_is_named_with_how_to_get_it(
     missing = ModuleNotFoundError("No module named 'pg8000.native'", name="pg8000.native")
     assert ending(monkeypatch, missing) == ExitCode.ENVIRONMENT
     words = capsys.readouterr().err
-    assert words.startswith("error: the Python package pg8000 is missing")
+    assert words.startswith("error: bakeoff needs the Python package pg8000, which is not installed")
     assert "-m pip install pg8000`" in words
 
 
 def test_what_is_no_version_is_refused_with_those_to_be_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["systems", "install", "postgresql@banana"]) == ExitCode.USAGE
     words = capsys.readouterr().err
-    assert words.startswith("error: 'banana' is no version of postgresql")
+    assert words.startswith("error: 'banana' is not a version of postgresql")
     assert "trixie: the newest 17" in words
 
 

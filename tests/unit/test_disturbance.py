@@ -248,8 +248,8 @@ def test_a_busy_machine_is_named_at_the_start_with_the_process() -> None:
     machine, said = quiet(0.83)
     machine.at_start()
     assert said == [
-        "warning: this machine is busy: 83 % of the CPU time goes to other processes, most to cc1plus, pid 7:"
-        " runs will be disturbed, and repeated; --wait-until-quiet waits"
+        "warning: this machine is busy: 83 % of the CPU time is used by other processes, most by cc1plus, pid 7:"
+        " runs will be disturbed and repeated; --wait-until-quiet waits for a quiet machine"
     ]
     machine, said = quiet(0.02)
     machine.at_start()
@@ -261,7 +261,7 @@ def test_waiting_lasts_until_five_seconds_were_quiet_and_says_for_what() -> None
     machine, said = quiet(*seconds, wait=True)
     machine.await_quiet()
     assert said == [
-        "waiting until the machine is quiet: 83 % of the CPU time goes to other processes, most to cc1plus, pid 7"
+        "waiting until the machine is quiet: 83 % of the CPU time is used by other processes, most by cc1plus, pid 7"
     ]
     assert machine.hear([], 1.0).other_ratio == 0.99, "all seconds before that one were listened to"
 
@@ -269,7 +269,7 @@ def test_waiting_lasts_until_five_seconds_were_quiet_and_says_for_what() -> None
 def test_waiting_ends_with_the_time_that_it_was_given() -> None:
     machine, said = quiet(*[0.5] * 30, wait=True, at_most_s=10.0)
     machine.await_quiet()
-    assert said[-1] == "the machine was not quiet for 5 s within the time given; going on"
+    assert said[-1] == "the machine was not quiet for 5 s within the given time; continuing"
 
 
 def test_listening_hears_a_busy_process_of_others_and_none_of_ours() -> None:

@@ -122,7 +122,7 @@ def test_facts_are_read_back_as_they_were_told() -> None:
 def test_words_say_what_is_lost_and_when() -> None:
     assert words(Survival(NOTHING, NOTHING)) == "nothing lost when killed or at a power loss"
     assert words(Survival(NOTHING, SECOND)) == f"nothing lost when killed, {SECOND} at a power loss"
-    assert words(Survival(NOTHING, UNWRITTEN, whole=False)).endswith(", which can spoil the data")
+    assert words(Survival(NOTHING, UNWRITTEN, whole=False)).endswith(", which can corrupt the data")
 
 
 def test_how_many_are_lost_does_not_make_systems_incomparable_but_in_which_case_does() -> None:
@@ -156,7 +156,7 @@ def test_two_systems_of_one_name_that_lose_otherwise_are_not_compared_unasked(tm
 
 def test_where_the_plan_asks_both_for_one_level_the_difference_is_listed(tmp_path: Path) -> None:
     answer = judged(tmp_path, "none", INNODB_0, SYNCHRONOUS_OFF)
-    assert any("though both are called none" in note and "spoil" in note for note in answer.notes)
+    assert any("though both are called none" in note and "corrupt" in note for note in answer.notes)
 
 
 def test_two_systems_that_lose_alike_are_compared_without_a_word(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_file_that_is_there_is_written_over_only_where_that_is_said(
     kept = tmp_path / "runs.csv"
     kept.write_text("of last year")
     assert main(["export", str(folder), "--out", str(kept)]) == ExitCode.USAGE
-    assert "the file is there already" in capsys.readouterr().err
+    assert "the file exists already" in capsys.readouterr().err
     assert kept.read_text() == "of last year"
     assert exported(capsys, str(folder), "--out", str(kept), "--force") == ""
     assert kept.read_text().startswith("run,")
@@ -101,7 +101,7 @@ def test_no_file_of_a_bundle_is_written_over(
     (tmp_path / "link").symlink_to(folder)
     before = (folder / "bundle.json").read_text()
     assert main(["export", str(folder), "--out", str(tmp_path / "link" / name), "--force"]) == ExitCode.USAGE
-    assert "a bundle's own files" in capsys.readouterr().err
+    assert "this is the name of one of the bundle's own files" in capsys.readouterr().err
     assert (folder / "bundle.json").read_text() == before
 
 
@@ -202,10 +202,10 @@ def test_parquet_carries_the_units(folder: Path, tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["-o", "runs.xlsx"], "what a .xlsx file is to hold is not known"),
+        (["-o", "runs.xlsx"], "no format is known for a .xlsx file"),
         (["-o", "runs.csv", "--json"], "--json prints to standard output"),
         (["--table", "seconds", "--metric", "p9_ms"], "did you mean `p99_ms`?"),
-        (["--table", "samples", "--all-metrics"], "has all there is anyway"),
+        (["--table", "samples", "--all-metrics"], "always has all columns"),
     ],
 )
 def test_what_cannot_be_is_answered_in_a_sentence(
@@ -261,7 +261,7 @@ def test_each_client_of_a_run_is_a_row(spread: Path, capsys: pytest.CaptureFixtu
 
 def test_clients_of_runs_that_tell_of_none_are_no_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(folder), "--table", "clients"]) == ExitCode.USAGE
-    assert "there are no clients to tell of" in capsys.readouterr().err
+    assert "this bundle has no clients" in capsys.readouterr().err
     assert main(["export", str(folder), "--table", "clients", "--metric", "p9_ms"]) == ExitCode.USAGE
     assert "did you mean `p99_ms`?" in capsys.readouterr().err
 

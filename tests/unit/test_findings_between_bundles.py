@@ -312,7 +312,7 @@ def test_doubts_about_runs_are_told_beside_their_comparison(pair: tuple[Bundle, 
 def test_a_bundle_that_is_not_whole_says_so(tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]) -> None:
     half = write_bundle(tmp_path / "half", replace(STORY, state="interrupted", noise=0.021)).folder
     assert main(["compare", str(before), str(half)]) == 0
-    assert f"warning: {half} is not the whole plan: its state is 'interrupted'" in capsys.readouterr().err
+    assert f"warning: {half} is incomplete: its state is 'interrupted'" in capsys.readouterr().err
 
 
 def test_what_two_bundles_cannot_tell_is_said_in_the_text(

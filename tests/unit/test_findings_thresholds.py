@@ -196,10 +196,10 @@ def test_a_threshold_of_the_command_line_is_refused_as_one_of_the_plan(
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
-        (read(rest="[compare]\nfail_if = 'rate < -5%'"), "this plan compares nothing with another"),
+        (read(rest="[compare]\nfail_if = 'rate < -5%'"), "this plan has no baseline to compare with"),
         (
             read("threads = [1, 2, 4]", rest="[compare]\nfail_if = 'rate < -5%'"),
-            "the levels of threads are answered by their shape, without pairs",
+            "the levels of threads are analysed as a curve, not in pairs",
         ),
         (
             read(
@@ -213,7 +213,7 @@ def test_a_threshold_of_the_command_line_is_refused_as_one_of_the_plan(
 def test_a_change_that_could_never_be_judged_is_refused_before_anything_is_run(plan: ResolvedPlan, why: str) -> None:
     with pytest.raises(PlanError) as caught:
         refuse_unjudged(plan)
-    assert caught.value.what == f'"rate < -5%" is a change against a baseline, and {why}'
+    assert caught.value.what == f'"rate < -5%" is a change from a baseline, and {why}'
     assert caught.value.where == "the plan, [compare] fail_if"
     assert caught.value.hint == 'write a value, such as "rate < 5000/s"'
 

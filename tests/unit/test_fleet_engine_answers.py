@@ -43,7 +43,7 @@ def test_an_engine_that_does_not_list_what_it_can_is_named_by_its_path(
 
 def test_an_engine_that_was_killed_is_named_as_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = refused("kill -KILL $$", tmp_path, monkeypatch)
-    assert error.what == "the measuring program ended while it decided the plan's options (killed by SIGKILL)"
+    assert error.what == "the engine ended while resolving the plan's options (killed by SIGKILL)"
     assert "memory" in error.hint
 
 
@@ -58,7 +58,7 @@ def test_an_engine_that_crashed_is_not_told_to_have_met_a_full_memory(
 def test_an_engine_that_takes_too_long_is_told_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.fleet.engine_program._PATIENCE_S", 0.01)
     error = refused("exec sleep 600", tmp_path, monkeypatch)
-    assert error.what == "the measuring program did not decide the plan's options within 0.01 s"
+    assert error.what == "the engine did not resolve the plan's options within 0.01 s"
 
 
 def test_a_long_file_of_events_is_announced_and_waited_for(

@@ -29,10 +29,10 @@ def test_an_engine_of_this_build_reads_and_tells_what_the_package_does(schemas: 
 def test_what_an_older_engine_does_not_read_and_a_newer_one_tells_is_named(schemas: dict[str, Any]) -> None:
     older, newer = copy.deepcopy(schemas), copy.deepcopy(schemas)
     del older["run"]["properties"]["event_log"]
-    assert "another build" in first_difference(older)
+    assert "the engine was built from another version than this bakeoff" in first_difference(older)
     assert "`event_log`" in first_difference(older)
     newer["event"]["$defs"]["Interval"]["properties"]["moons"] = {"type": "integer"}
-    assert "it tells `moons`" in first_difference(newer)
+    assert "it sends `moons`" in first_difference(newer)
     del newer["event"]["$defs"]["Interval"]["properties"]["moons"]
     newer["run"]["properties"]["moons"] = {"type": "integer"}  # which has a default
     assert first_difference(newer) == ""
@@ -53,6 +53,6 @@ def test_a_plan_is_refused_with_an_engine_of_another_build(
     monkeypatch.setenv("BAKEOFF_ENGINE", str(engine))
     with pytest.raises(EngineError) as caught:
         read()
-    assert "does not know `event_log` of a run" in caught.value.what
+    assert ": it does not read `event_log` of a run" in caught.value.what
     assert caught.value.where == str(engine)
     assert "pip install" in caught.value.hint

@@ -66,9 +66,9 @@ def test_what_the_engine_says_went_wrong_is_passed_on() -> None:
 def test_a_client_that_ends_without_a_result_is_named_with_its_last_words() -> None:
     lines = ByHand(2)
     lines.ended(1, -9, "out of memory\n")
-    with pytest.raises(EngineError, match=r"client 1 on load1 ended before it gave a result .*SIGKILL") as caught:
+    with pytest.raises(EngineError, match=r"client 1 on load1 ended without a result .*SIGKILL") as caught:
         list(lines.events())
-    assert caught.value.hint == "its last words: out of memory"
+    assert caught.value.hint == "end of its log: out of memory"
 
 
 def test_one_that_is_lost_is_told_in_the_words_of_who_lost_it_after_all_it_told_before() -> None:
@@ -84,7 +84,7 @@ def test_one_that_is_lost_is_told_in_the_words_of_who_lost_it_after_all_it_told_
 def test_silence_is_a_clients_own_and_a_line_of_another_does_not_excuse_it() -> None:
     lines = ByHand(2)
     lines.told(0, READY)
-    with pytest.raises(EngineError, match="client 0 on load0 has told of nothing for 0 s"):
+    with pytest.raises(EngineError, match="client 0 on load0 has sent nothing for 0 s"):
         list(lines.events(silence_s=0.0))
     assert lines.silent
 

@@ -157,7 +157,7 @@ def gone(pid: int) -> bool:
 def test_an_engine_is_carried_once_and_kept_by_its_content_for_its_owner_alone(stage: Stage) -> None:
     for times in range(2):
         _, heard, _, _ = begun(stage, "exit 3")
-        assert "ended before it gave a result (exit code 3)" in heard.end().what, times
+        assert "ended without a result (exit code 3)" in heard.end().what, times
     (kept,) = (stage.folder / "cache" / "bakeoff" / "engines").iterdir()
     assert kept.read_bytes() == (stage.folder / "engine").read_bytes()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
@@ -185,7 +185,7 @@ def test_an_engine_of_another_version_is_refused(stage: Stage, monkeypatch: pyte
     stage.engine("say begun")
     expected, heard = stage.expect()
     stage.start(expected.token)
-    assert heard.end().what == "the measuring program on load1 says that it is 9, and this bakeoff is 10"
+    assert heard.end().what == "the engine on load1 has version 9, and this bakeoff has 10"
 
 
 def test_an_engine_that_does_not_run_there_says_why(stage: Stage) -> None:
@@ -193,7 +193,7 @@ def test_an_engine_that_does_not_run_there_says_why(stage: Stage) -> None:
     expected, heard = stage.expect()
     stage.start(expected.token)
     error = heard.end()
-    assert error.what == "load1 cannot run the measuring program: version GLIBC_9 not found"
+    assert error.what == "load1 cannot run the engine: version GLIBC_9 not found"
     assert not isinstance(error, MachineLost)
     assert "glibc" in error.hint
 
@@ -219,7 +219,7 @@ def test_files_go_there_and_come_back_and_a_secret_is_in_the_engines_environment
     assert "hunter2" not in told
     assert expected.engine_pid is not None
     psutil.Process(expected.engine_pid).terminate()
-    assert "its last words: words" in heard.end().hint
+    assert "end of its log: words" in heard.end().hint
     assert (stage.folder / "back.csv").read_text() == "rows\n"
     assert (stage.folder / "engine.log").read_text() == "words\n"
 
@@ -280,7 +280,7 @@ def test_it_is_ended_when_the_worker_ends_and_the_controller_is_told_of_it(stage
 
 def test_it_is_ended_when_the_worker_is_silent(stage: Stage) -> None:
     _, heard, process, pid = begun(stage, STUBBORN, HASTY)
-    assert "its Dask worker is frozen: it has said nothing for 2 s" in heard.end().what
+    assert "its Dask worker is frozen: it has sent nothing for 2 s" in heard.end().what
     assert process.wait(60) is not None
     assert gone(pid)
 
@@ -288,7 +288,7 @@ def test_it_is_ended_when_the_worker_is_silent(stage: Stage) -> None:
 def test_it_is_ended_when_the_controller_is_silent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_keeper, "BEAT_S", 3600.0)
     _, heard, process, pid = begun(stage, STUBBORN, HASTY.replace("_worker_gone(stdin), ", ""))
-    assert "nothing was heard of the controller for 2 s" in heard.end().what
+    assert "received nothing from the controller for 2 s" in heard.end().what
     assert process.wait(60) is not None
     assert gone(pid)
 
@@ -300,7 +300,7 @@ def test_a_controller_that_stood_still_does_not_say_that_a_machine_did(
     monkeypatch.setattr(remote_keeper, "BEAT_S", 0.1)
     _, heard, process, pid = begun(stage, STUBBORN, HASTY)
     stage.board.do(time.sleep, 5.0)
-    assert re.fullmatch(r"this machine, which carries out the plan, stood still for \d+ s", heard.end().what)
+    assert re.fullmatch(r"this machine, which controls the run, stalled for \d+ s", heard.end().what)
     assert process.wait(60) is not None
     assert gone(pid)
 
@@ -320,7 +320,7 @@ def test_a_machine_that_begins_with_no_client_is_lost_and_one_that_does_has_more
     _, heard = stage.expect()
     error = heard.end()
     assert isinstance(error, MachineLost)
-    assert "it has not begun with its client" in error.what
+    assert "s: it is frozen or cut off, or another run uses it" in error.what
     monkeypatch.setattr(keeper_connection, "_BEGIN_TIMEOUT_S", 3600.0)
     stage.machine.greeted = time.monotonic()
     expected, heard = stage.expect()
@@ -366,15 +366,15 @@ def test_a_frame_that_is_cut_short_is_the_end_of_the_connection(sent: bytes) -> 
 
 
 def test_a_frame_that_is_too_long_is_not_waited_for() -> None:
-    with pytest.raises(remote_keeper.Gone, match="none may be longer"):
+    with pytest.raises(remote_keeper.Gone, match="bytes, and the limit is"):
         read((remote_keeper.FRAME_MAX_BYTES + 1).to_bytes(4, "big") + remote_keeper.OUT)
 
 
 @pytest.mark.parametrize("payload", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_table_is_refused_in_words(payload: bytes) -> None:
-    with pytest.raises(remote_keeper.Gone, match="nobody understands"):
+    with pytest.raises(remote_keeper.Gone, match="received a frame of unknown kind"):
         remote_keeper.said(payload)
-    with pytest.raises(remote_keeper.Gone, match="nobody understands"):
+    with pytest.raises(remote_keeper.Gone, match="received a frame of unknown kind"):
         remote_keeper.stamps(payload)
 
 
@@ -424,4 +424,4 @@ def test_an_address_that_is_not_ours_is_refused_in_words() -> None:
             Switchboard("127.0.0.1", None, port=first.port)
     finally:
         first.close()
-    assert taken.value.hint == "another run listens there: wait for it, or name another port"
+    assert taken.value.hint == "another run uses this port: wait for it, or choose another port"

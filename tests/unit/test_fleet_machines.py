@@ -37,5 +37,5 @@ def test_a_password_goes_in_plain_sight_to_this_machine_alone(host: str, encrypt
     if not refused:
         DaskHost.refuse_plain(fleet)
         return
-    with pytest.raises(PlanError, match="in plain sight"):
+    with pytest.raises(PlanError, match="would be sent to the load machines unencrypted"):
         DaskHost.refuse_plain(fleet)

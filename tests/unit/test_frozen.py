@@ -23,7 +23,7 @@ def test_an_engine_that_only_warns_is_silent(tmp_path: Path, monkeypatch: pytest
     engine(tmp_path, f"while sleep 0.02; do echo '{warning}'; done", monkeypatch)
     with LocalEngines("a run") as engines:
         engines.start(tmp_path / "run.json", {}, tmp_path / "engine.log")
-        with pytest.raises(EngineError, match="has told of nothing for 0 s"):
+        with pytest.raises(EngineError, match="has sent nothing for 0 s"):
             list(engines.events(silence_s=0.3))
     assert engines.warnings
 

@@ -98,7 +98,7 @@ def test_of_nodes_that_have_all_ended_the_one_that_holds_most_begins(tmp_path: P
 def test_a_node_that_misses_commits_does_not_begin_alone(tmp_path: Path) -> None:
     done: list[str] = []
     system = of(tmp_path, Fake("n1", done, 7), Fake("n2", done, 9))
-    with pytest.raises(ServerError, match="n2 holds commits that n1 does not") as refused:
+    with pytest.raises(ServerError, match="n2 has commits that n1 does not") as refused:
         system.rejoin("n1")
     assert refused.value.hint == "start n2 first"
     assert system.rejoin("n2") == "what it had missed"

@@ -118,11 +118,11 @@ def test_events_in_one_go_are_refused_where_the_system_takes_one_statement_at_a_
 @pytest.mark.parametrize(
     ("asked", "what"),
     [
-        (["ycsb", "--write", "FILE"], "only the Hat Shop has a list of events to write"),
-        (["hatshop", "--write", "FILE", "--set", "orders"], "`orders` sets nothing"),
+        (["ycsb", "--write", "FILE"], "only the Hat Shop has events to write"),
+        (["hatshop", "--write", "FILE", "--set", "orders"], "`orders` is not KEY=VALUE"),
         (["hatshop", "--write", "FILE", "--set", "ordres=5"], "unknown"),
         (["hatshop", "--write", "FILE/none/x"], "cannot be written"),
-        (["hatshups"], "there is no workload `hatshups`"),
+        (["hatshups"], "unknown workload `hatshups`"),
     ],
 )
 def test_what_cannot_be_written_is_refused(

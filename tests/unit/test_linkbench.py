@@ -102,8 +102,8 @@ def test_the_original_s_workload_file_says_what_holds_without_one(tmp_path: Path
     found, ours = of_file(tmp_path, WORKLOAD), decided("linkbench", {"size": "1x"})
     assert found.spec == ours.spec
     assert found.advice == [
-        "property `write_uncorr_config` of the original has no meaning here and is ignored",
-        "there is no config/Distribution.dat: how many links nodes have is said by bakeoff's own table",
+        "property `write_uncorr_config` of the original has no effect in bakeoff and is ignored",
+        "config/Distribution.dat does not exist: bakeoff's own table gives the number of links per node",
     ]
 
 
@@ -119,7 +119,7 @@ def test_a_configuration_goes_before_the_workload_file_that_it_names(tmp_path: P
     assert hints.window_s == 100_000.0
     # What holds a password is kept in no bundle.
     assert found.sources == [folder / "FBWorkload.properties"]
-    assert "MyConfig.properties holds a password, so the bundle keeps no copy of it" in found.advice
+    assert "MyConfig.properties contains a password, so the bundle keeps no copy of it" in found.advice
     assert any("`host`" in words and "[systems.NAME]" in words for words in found.advice)
 
 
@@ -144,10 +144,10 @@ def test_what_a_file_leaves_out_is_as_the_original_has_it(tmp_path: Path) -> Non
         ("\nread_function = REAL", "`read_function` cannot be REAL", "ZipfDistribution"),
         ("\nread_function = ZipfDistribution", "`read_shape` is missing", "such as 0.8"),
         ("\nnlinks_func = RECIPROCAL", "`nlinks_func` cannot be RECIPROCAL", "constant"),
-        ("\nrandomid2max = 7", "`randomid2max` cannot be other than 0", "follow"),
+        ("\nrandomid2max = 7", "`randomid2max` must be 0", "after"),
         ("\nlink_add_datagen = x.Other", "`link_add_datagen` cannot be x.Other", "MotifDataGenerator"),
         ("\nlink_up_datagen = MotifDataGenerator", "`link_up_datagen_startbyte` is missing", "parts"),
-        ("\nworkload_file = no.properties", "there is no workload file `no.properties`", "beside"),
+        ("\nworkload_file = no.properties", "the workload file `no.properties` does not exist", "next to"),
     ],
 )
 def test_a_wrong_property_is_refused_with_its_line(tmp_path: Path, text: str, what: str, hint: str) -> None:
@@ -205,9 +205,9 @@ def test_the_links_of_nodes_are_taken_from_the_file_beside(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "what", "line"),
     [
-        ("nlinks\n0 50\n0 60\n", "points must rise", ", line 3"),
-        ("nlinks\n0 fifty\n", "not a number of links and a per cent", ", line 2"),
-        ("link_nreads\n0 50\n", "there is no section `nlinks`", ""),
+        ("nlinks\n0 50\n0 60\n", "points must increase", ", line 3"),
+        ("nlinks\n0 fifty\n", "not a number of links and a percentage", ", line 2"),
+        ("link_nreads\n0 50\n", "the section `nlinks` is missing", ""),
     ],
 )
 def test_what_is_no_distribution_is_refused(tmp_path: Path, text: str, what: str, line: str) -> None:

@@ -169,7 +169,7 @@ def test_a_plan_refuses_a_metric_that_does_not_exist(tmp_path: Path, capsys: pyt
     ("objective", "hint"),
     [
         ("latency_p99.reed", "did you mean `READ`?"),
-        ("rate.update", "the nearest known one is `READ`, of READ"),  # none is drawn in this mix
+        ("rate.update", "the closest known name is `READ`, of READ"),  # none is drawn in this mix
     ],
 )
 def test_a_plan_refuses_an_operation_that_its_workload_does_not_have(objective: str, hint: str) -> None:

@@ -85,7 +85,7 @@ def test_what_is_no_parquet_file_of_rows_is_refused_by_name(tmp_path: Path) -> N
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     for name, words in (
         ("nested.parquet", "column `tags` is list<"),
-        ("broken.parquet", "the file of rows is not read as Parquet"),
+        ("broken.parquet", "the file of rows is not readable as Parquet"),
         ("none.parquet", "the file of rows cannot be read: No such file or directory"),
     ):
         with pytest.raises(PlanError) as error:

@@ -126,7 +126,7 @@ def test_listed_levels_of_another_system_make_no_duplicates() -> None:
         ("preset_ = ['a']", {"workload": ""}, "unknown factor `preset_`", "did you mean `preset`?"),
         ("window = ['1s']", {}, "`window` cannot be a factor", "`window` belongs in [measure]"),
         ("sqlit.settings.x = [1]", {}, "unknown system `sqlit`", "did you mean `sqlite`?"),
-        ("sqlite.threads = [1]", {}, "`threads` cannot be a factor of one system only", "[[cells]]"),
+        ("sqlite.threads = [1]", {}, "`threads` cannot be a factor of a single system", "[[cells]]"),
         ("system = ['sqlite']", {}, "`system` is always a factor", "[systems.NAME]"),
         ("threads = [1, 2, 1]", {}, "`threads` has the level 1 twice", ""),
         ("rate = [5000, '5k/s']", {}, "`rate` has the level 5000.0 twice", ""),
@@ -136,19 +136,29 @@ def test_listed_levels_of_another_system_make_no_duplicates() -> None:
         ("threads = ['4']", {}, "`threads` counts: '4' is not a whole number", ""),
         ("durability = ['ful']", {}, "'ful' is not a level of durability", "did you mean `full`?"),
         ("rate = ['fast']", {}, '`rate`: "fast" is not a rate', "5000"),
-        ("preset = ['a']", {}, "`preset` is said twice, as a factor and in [workload]", ""),
+        ("preset = ['a']", {}, "`preset` is set twice, as a factor and in [workload]", ""),
         ("threads = [1]\nsessions = [2]", {"systems": MARIADB}, "2 sessions for 1 threads", "[[cells]]"),
-        ("threads = [4]\nsessions = [2]", {}, "sqlite has no pool of fewer sessions", "[[cells]]"),
+        ("threads = [4]\nsessions = [2]", {}, ": sqlite needs a session for each thread", "[[cells]]"),
         ("isolation = ['read-committed']", {}, "sqlite has no isolation level read-committed", "serializable"),
-        ("rate = [5]", {"measure": "pacing = 'closed'"}, "`pacing` says a closed loop", "poisson"),
-        ("rate = [5]", {"measure": "pacing = { rate = 7 }"}, "`pacing` says a rate of its own", "poisson"),
+        (
+            "rate = [5]",
+            {"measure": "pacing = 'closed'"},
+            "the plan has `rate`, but `pacing` is a closed loop",
+            "poisson",
+        ),
+        (
+            "rate = [5]",
+            {"measure": "pacing = { rate = 7 }"},
+            "the plan has `rate`, but `pacing` is a rate of its own",
+            "poisson",
+        ),
         ("threads = [8]", {"measure": "operations = 4"}, "4 operations per client for 8 threads", ""),
         ("threads = [1]", {"rest": "[[cells]]\nthreads = 4"}, "both [factors] and [[cells]]", ""),
         ("", {"rest": "[[cells]]\nthreads = 1\n[[cells]]\nthreads = 1"}, "cell 2 repeats an earlier one", ""),
-        ("", {"rest": "[[cells]]\nthreads = 1\n[[cells]]\nclients = 1"}, "cell 1 does not say `clients`", ""),
+        ("", {"rest": "[[cells]]\nthreads = 1\n[[cells]]\nclients = 1"}, "cell 1 has no `clients`", ""),
         ("", {"rest": "[[cells]]\nsystem = 'sqlit'"}, 'the unknown system "sqlit"', "sqlite"),
         ("", {"rest": "[[cells]]\nthread = 1"}, "unknown factor `thread`", "did you mean `threads`?"),
-        ("durability = ['full']", {"systems": f"{SQLITE}\ndurability = 'none'"}, "`durability` is said twice", ""),
+        ("durability = ['full']", {"systems": f"{SQLITE}\ndurability = 'none'"}, "`durability` is set twice", ""),
         (
             "'settings.a' = [1]\n'sqlite.settings.a' = [2]",
             {},
@@ -158,11 +168,16 @@ def test_listed_levels_of_another_system_make_no_duplicates() -> None:
         (
             "'settings.cache_size' = [1]",
             {"systems": f"{SQLITE}\nsettings = {{ cache_size = 2 }}"},
-            "`settings.cache_size` is said twice",
+            "`settings.cache_size` is set twice",
             "",
         ),
-        ("'settings.x' = [1]", {"systems": OLD}, "its settings are not ours to change", "session"),
-        ("", {"systems": f"{SQLITE}\naddress = 'x:1'"}, "sqlite cannot be given an address", ""),
+        (
+            "'settings.x' = [1]",
+            {"systems": OLD},
+            "is an existing server, whose settings bakeoff does not change",
+            "session",
+        ),
+        ("", {"systems": f"{SQLITE}\naddress = 'x:1'"}, "sqlite does not support `address`", ""),
         ("", {"systems": f"{SQLITE}\nsetings = {{}}"}, "unknown key", "settings"),
     ],
 )
@@ -188,7 +203,7 @@ def test_rates_are_of_all_clients_and_shared_between_them() -> None:
 
 def test_a_rate_at_which_nothing_falls_due_in_the_window_is_refused() -> None:
     error = refused("rate = ['6/min']", measure="pacing = {}\nwindow = '9s'")
-    assert "at 0.1/s nothing falls due in 9 s" in error.what
+    assert "at 0.1/s no operation is due within 9 s" in error.what
     assert "at least 10 s" in error.hint
     assert read("rate = ['6/min']", measure="pacing = {}\nwindow = '10s'").cells
 
@@ -197,7 +212,7 @@ def test_operations_are_of_all_clients_and_shared_between_them() -> None:
     plan = read("clients = 3", measure="operations = 100\nwindow = '60s'")
     assert plan.cells[0].limit == OperationsLimit(operations=33, max_s=60)
     assert plan.record.operations == 99
-    assert any("do not divide by 3 clients; 99 are done" in words for words in plan.warnings)
+    assert any("operations are not divisible by 3 clients; 99 run" in words for words in plan.warnings)
 
 
 def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
@@ -281,7 +296,10 @@ def test_a_plan_never_starts_or_writes_anything(tmp_path: Path, monkeypatch: pyt
 
 def test_few_repetitions_and_a_rate_as_objective_of_an_open_loop_are_allowed_with_a_word() -> None:
     plan = read(measure="repetitions = 3\npacing = { rate = 5 }")
-    assert any("too few to compare" in words for words in plan.warnings)
+    assert any(
+        "too few for a comparison: the answer has values only (a comparison needs 5)" in words
+        for words in plan.warnings
+    )
     assert any("latency_p99" in words for words in plan.warnings)
 
 
@@ -321,8 +339,8 @@ def test_what_does_not_vary_of_a_load_may_stand_in_measure() -> None:
 @pytest.mark.parametrize(
     ("factors", "measure", "what", "where"),
     [
-        ("threads = [1, 2]", "threads = 8", "`threads` is said twice, as a factor and in [measure]", "threads"),
-        ("'mariadb.io' = ['epoll']", "io = 'epoll'", "`io` is said twice", "[measure] io"),
+        ("threads = [1, 2]", "threads = 8", "`threads` is set twice, as a factor and in [measure]", "threads"),
+        ("'mariadb.io' = ['epoll']", "io = 'epoll'", "`io` is set twice", "[measure] io"),
         ("", "threads = 0", "`threads` must be from 1 to 100,000", "[measure] threads"),
         ("", "runner = 'fast'", "'fast' is not a level of runner", "[measure] runner"),
     ],

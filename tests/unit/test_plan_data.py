@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("mariadb_is_here")
         (OLD, "c", "", "reuse"),
         (OLD, "a", "", "the plan writes to old"),
         (OLD, "a", "reload", "reload"),
-        (OLD, "a", "restore", "old exists already and cannot be restored"),
+        (OLD, "a", "restore", "old is an existing system, whose data cannot be restored"),
         (OLD, "c", "reuse", "reuse"),
         ("[systems.null]", "a", "", "restore"),
         (SQLITE, "a", "none", "none"),
@@ -50,12 +50,12 @@ FILE = "[systems.sqlite]\nfile = 'mine.sqlite'"
         (OLD, "c", "", "reuse"),
         (FILE, "c", "", "reuse"),
         (OLD, "a", "none", "none"),
-        (OLD, "a", "", "writes to data that were there before"),
+        (OLD, "a", "", "writes to existing data"),
         (OLD, "a", "reuse", "cannot be reused from run to run"),
-        (OLD, "a", "reload", "existing data are never loaded or put back"),
-        (FILE, "c", "restore", "existing data are never loaded or put back"),
-        (SQLITE, "c", "", "sqlite is started for the plan and has no data yet"),
-        (f"{OLD}\n{MARIADB}", "c", "", "mariadb is started for the plan and has no data yet"),
+        (OLD, "a", "reload", "existing data is never loaded or restored"),
+        (FILE, "c", "restore", "existing data is never loaded or restored"),
+        (SQLITE, "c", "", "sqlite is a managed server and has no data yet"),
+        (f"{OLD}\n{MARIADB}", "c", "", "mariadb is a managed server and has no data yet"),
     ],
 )
 def test_data_that_are_there_are_never_loaded_or_put_back(systems: str, preset: str, said: str, outcome: str) -> None:
@@ -78,7 +78,7 @@ def test_each_system_may_have_data_and_a_reset_of_its_own() -> None:
         ("old", "existing", "none"),
     ]
     assert plan.record.reset == "restore (mariadb), none (old)"
-    assert any("different data, which are never compared" in words for words in plan.warnings)
+    assert any("different data, which cannot be compared" in words for words in plan.warnings)
     ours = read(systems=f"{MARIADB}\ndata = 'load'\n{OLD}", measure="data = 'existing'\nreset = 'reuse'")
     assert [(cell.data, cell.reset) for cell in ours.cells] == [("load", "reuse"), ("existing", "reuse")]
 
@@ -86,10 +86,20 @@ def test_each_system_may_have_data_and_a_reset_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("systems", "measure", "what", "place"),
     [
-        (f"{MARIADB}\ndata = 'existing'", "", "mariadb is started for the plan", "[systems.mariadb] data"),
-        (f"{MARIADB}\n{OLD}\nreset = 'restore'", "", "old exists already", "[systems.old] reset"),
-        (f"{OLD}\ndata = 'existing'", "reset = 'reload'", "never loaded or put back", "[measure] reset"),
-        (f"{SQLITE}\nreset = 'none'\n{MARIADB}", "", "begins where the last one ended", "[systems.sqlite] reset"),
+        (f"{MARIADB}\ndata = 'existing'", "", "mariadb is a managed server", "[systems.mariadb] data"),
+        (f"{MARIADB}\n{OLD}\nreset = 'restore'", "", "old is an existing system", "[systems.old] reset"),
+        (
+            f"{OLD}\ndata = 'existing'",
+            "reset = 'reload'",
+            "existing data is never loaded or restored",
+            "[measure] reset",
+        ),
+        (
+            f"{SQLITE}\nreset = 'none'\n{MARIADB}",
+            "",
+            "starts with the data that the last one left",
+            "[systems.sqlite] reset",
+        ),
         (f"{SQLITE}\n{MARIADB}\nreset = 'sometimes'", "", "cannot be the text", "[systems.mariadb] reset"),
     ],
 )
@@ -104,7 +114,7 @@ def test_what_a_system_cannot_have_is_refused_where_it_is_said(
 def test_a_file_of_sqlite_that_stays_is_one_place() -> None:
     assert "exclude each other" in refused(systems=f"{FILE}\npath = 'folder'").what
     assert read(systems=FILE).cells[0].place == ("mine.sqlite",)
-    assert "needs a load of its own" in refused("records = [1, 2]", systems=FILE).what
+    assert "needs its own data in the same table as an earlier cell" in refused("records = [1, 2]", systems=FILE).what
     assert "restored" in refused(systems=FILE, measure="reset = 'restore'").what
 
 
@@ -127,7 +137,9 @@ def test_a_run_that_begins_where_another_ended_inserts_beyond_its_rows() -> None
 
 
 def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -> None:
-    assert "needs a load of its own" in refused("records = [100, 200]", systems=OLD).what
+    assert (
+        "needs its own data in the same table as an earlier cell" in refused("records = [100, 200]", systems=OLD).what
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,11 +155,11 @@ def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -
 def test_tables_that_exist_are_read_whole_only_where_the_plan_says_so(systems: str, said: str, cache: str) -> None:
     plan = read(systems=systems, workload="preset = 'c'", measure=said)
     assert plan.record.cache == cache
-    assert any("no cache is warmed, on mariadb neither" in words for words in plan.warnings) == (MARIADB in systems)
+    assert any("caches are not warmed, on mariadb neither" in words for words in plan.warnings) == (MARIADB in systems)
 
 
 def test_an_existing_server_cannot_be_made_cold() -> None:
-    assert "cannot be made cold" in refused(systems=OLD, measure="cache = 'cold'").what
+    assert "is an existing system, whose cache cannot be emptied" in refused(systems=OLD, measure="cache = 'cold'").what
 
 
 def test_the_data_are_shared_by_cells_that_ask_for_the_same_data_of_the_same_system() -> None:
@@ -201,7 +213,7 @@ def test_rows_stored_otherwise_are_loaded_apart_and_compared_and_other_rows_are_
     one, other = plan.cells
     assert one.load_key != other.load_key
     assert other.record.has_rows_of(one.record) == compared
-    warned = any("have different data, which are never compared" in words for words in plan.warnings)
+    warned = any("have different data, which cannot be compared" in words for words in plan.warnings)
     assert warned != compared
 
 
@@ -214,5 +226,9 @@ def test_session_variables_vary_on_the_one_table_of_an_existing_server() -> None
 
 
 def test_only_tables_that_bakeoff_made_are_said_to_be_dropped_before_each_run() -> None:
-    (words,) = [w for w in read(systems=OLD, measure="reset = 'reload'").warnings if "dropped and loaded again" in w]
-    assert words.endswith("if bakeoff made them")
+    (words,) = [
+        w
+        for w in read(systems=OLD, measure="reset = 'reload'").warnings
+        if "are dropped and reloaded, if bakeoff created them" in w
+    ]
+    assert words.endswith("are dropped and reloaded, if bakeoff created them")

@@ -60,7 +60,7 @@ def test_a_run_that_failed_is_left_to_do_and_the_dry_run_says_what_is_there(
     bundle = SimpleNamespace(plan=plan.record, runs=runs, folder=tmp_path)
     monkeypatch.setattr(read.Bundle, "open", lambda folder: bundle)
     assert main(["run", str(path), "--resume", str(tmp_path), "--dry-run"]) == ExitCode.DONE
-    assert "9 runs: 2 cells x 5 repetitions; 1 run is there already, " in capsys.readouterr().out
+    assert "9 runs: 2 cells x 5 repetitions; 1 run is done already, " in capsys.readouterr().out
 
 
 def test_it_is_one_json_document(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_first_operations_of_a_user_are_shown_of_each_workload_once(
         "[factors]\nthreads = [1, 4]\n[measure]\n"
     )
     assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
-    shown = capsys.readouterr().out.partition(" asks first:\n")[2].splitlines()
+    shown = capsys.readouterr().out.partition(":\n")[2].splitlines()
     assert sum(line.startswith("  UPDATE") for line in shown) == OPERATIONS
     assert sum(line.startswith("    user") for line in shown) == OPERATIONS
     values = [line for line in shown if line.startswith("    FIELD")]
@@ -166,7 +166,7 @@ def test_too_little_disk_is_a_warning_here_and_a_refusal_when_it_runs(
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_a_folder_that_nothing_can_be_written_in_is_not_called_full(tmp_path: Path) -> None:
     folder = Path("/proc/nope")
-    with pytest.raises(ServerError, match=r"nothing can be written there \(/proc/nope\)") as caught:
+    with pytest.raises(ServerError, match=r"the folder is not writable \(/proc/nope\)") as caught:
         machines.check_disk(1000, folder, "--work-dir")
     assert "--work-dir" in caught.value.hint
     assert machines.can_hold_files(tmp_path / "not" / "yet")
@@ -192,4 +192,4 @@ def test_the_summary_says_how_long_a_run_is(
     assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
     shown = capsys.readouterr().out
     assert words in shown
-    assert "judged by rate; nothing is compared: there is one system" in shown
+    assert "judged by rate; nothing is compared: the plan has one system" in shown

@@ -32,7 +32,7 @@ def plan(*faults: str, systems: str = MARIADB) -> ResolvedPlan:
 def test_a_fault_is_of_a_server_at_a_time_of_the_window() -> None:
     (cell,) = plan(fault(at="20s", node="server", do="kill", **{"for": "5s"})).cells
     assert cell.record.faults == [PlannedFault(at_s=20, node="server", do="kill", for_s=5)]
-    assert cell.record.faults[0].words == "kill server at 20 s, start it again after 5 s"
+    assert cell.record.faults[0].words == "kill server at 20 s, restart it after 5 s"
 
 
 def test_the_only_server_of_a_system_need_not_be_named_and_faults_come_in_the_order_of_time() -> None:
@@ -72,17 +72,25 @@ def test_a_dry_run_and_the_bundle_know_the_faults(tmp_path: Path) -> None:
     ("faults", "what", "hint"),
     [
         (fault(at="1s", node="sever", do="kill"), "mariadb has no node `sever`", "did you mean `server`?"),
-        (fault(at="30s", do="kill"), "a fault is planned at 30 s of a window of 30 s", "after the warm-up"),
-        (fault(at="29.1s", do="kill"), "planned at 29.1 s of a window of 30 s", "1 s of the window must follow"),
+        (fault(at="30s", do="kill"), "a fault is planned at 30 s, and the window has 30 s", "after the warm-up"),
+        (fault(at="29.1s", do="kill"), "planned at 29.1 s, and the window has 30 s", "1 s of the window must follow"),
         (
             fault(at="28s", do="kill", **{"for": "2s"}),
             "would end at 30 s, and the window ends at 30 s",
             "make `for` shorter",
         ),
         (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart"),
-        (fault(at="1s", do="kill", system="mariadbb"), "there is no such system", "did you mean `mariadb`?"),
+        (
+            fault(at="1s", do="kill", system="mariadbb"),
+            "`, which is not a system of the plan",
+            "did you mean `mariadb`?",
+        ),
         (fault(at="1s", do="restart", **{"for": "2s"}), "it has no `for`", 'do = "stop"'),
-        (fault(at="1s", do="kill", **{"for": "0s"}), "0 is no time", '"restart" is at once'),
+        (
+            fault(at="1s", do="kill", **{"for": "0s"}),
+            "`for` is how long the server stays away, and must be above 0",
+            'do = "restart" restarts at once',
+        ),
         (fault(do="kill"), "[[faults]] needs `at`", 'at = "20s"'),
         (fault(at="1s", do="kill", nod="server"), "unknown key `nod`", "did you mean `node`?"),
         (fault(at="1s", do="kill") + fault(at="2s", do="freeze"), "still away (kill server at 1 s)", "after `for`"),
@@ -105,14 +113,14 @@ ASKED = [
 @pytest.mark.parametrize(("measure", "asked"), ASKED)
 def test_what_is_asked_of_faults_needs_faults(measure: str, asked: str) -> None:
     error = refused(systems=MARIADB, measure=measure, rest=asked)
-    assert "_s` is of planned faults, and the plan has none" in error.what
+    assert "_s` measures planned faults, and the plan has none" in error.what
     assert "add [[faults]]" in error.hint
     read(systems=MARIADB, measure=measure, rest=asked + fault(at="20s", do="kill", **{"for": "2s"}))
 
 
 def test_a_threshold_of_the_command_line_that_is_of_faults_needs_faults() -> None:
     text = f"title = 't'\n{MARIADB}\n[workload]\nkind = 'ycsb'\npreset = 'c'\n"
-    with pytest.raises(PlanError, match="of planned faults, and the plan has none") as caught:
+    with pytest.raises(PlanError, match="` measures planned faults, and the plan has none") as caught:
         resolve(text, Path("."), fail_if=["time_without_writes_s > 2s"])
     assert "--fail-if" in caught.value.where
 
@@ -130,19 +138,23 @@ def test_the_place_that_is_named_is_that_of_the_fault_that_is_meant() -> None:
 @pytest.mark.parametrize("systems", [SQLITE, OLD, "[systems.null]"])
 def test_only_servers_of_ours_are_hurt(systems: str) -> None:
     error = refused(systems=systems, measure=WINDOW, rest=fault(at="1s", do="kill"))
-    assert "it is no server of ours" in error.what
+    assert ": it is not a managed server" in error.what
 
 
 def test_a_fault_of_every_system_must_be_one_of_each() -> None:
     error = refused(systems=f"{MARIADB}\n{SQLITE}", measure=WINDOW, rest=fault(at="1s", do="kill"))
-    assert "nothing can be done to sqlite" in error.what
-    assert "name the system that is meant" in error.hint
+    assert "no fault is possible on sqlite" in error.what
+    assert "; name another system with `system`" in error.hint
 
 
 def test_faults_in_a_closed_loop_are_advised_a_rate() -> None:
     def advised(measure: str) -> bool:
         found = read(systems=MARIADB, measure=f"{WINDOW}\n{measure}", rest=fault(at="1s", do="kill"))
-        return any("faults in a closed loop" in words and "offer a `rate`" in words for words in found.warnings)
+        return any(
+            "faults in a closed loop" in words
+            and "write a `rate`, such as half of the throughput without faults" in words
+            for words in found.warnings
+        )
 
     assert advised("")
     assert advised("pacing = 'closed'")

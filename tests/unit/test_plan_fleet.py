@@ -103,7 +103,11 @@ def test_what_a_plan_says_of_its_fleet_is_kept_and_reads_back() -> None:
         ("address = 'tcp://s:1'\ntls = { ca = 'a', cert = 'b', key = 'c' }", "tcp://s:1 is not encrypted", "tls://"),
         ("local = 2\ntls = { ca = 'a', cert = 'b', key = 'c' }", "`tls` belongs to `address`", "leave out `tls`"),
         ("local = 2\nremote_python = 'python3'", "`remote_python` belongs to `ssh`", "leave out"),
-        ("local = 2\nmin_clients = 3", "`min_clients` is 3, and there are 2 load machines", "more of them"),
+        (
+            "local = 2\nmin_clients = 3",
+            "`min_clients` is 3, and there are 2 load machines",
+            "name more machines, or lower `min_clients`",
+        ),
         ("local = 2\nwait = 60", "a duration needs a unit", '"10s"'),
         ("local = 2\nlisten = 'tcp://10.0.0.1'", "an address of this machine", '"10.0.0.1:7000"'),
         ("kubernetes = { image = 'i' }", "[fleet] kubernetes needs `replicas`", ""),
@@ -121,8 +125,8 @@ def test_a_wrong_fleet_is_refused_in_a_sentence(fleet: str, what: str, hint: str
 @pytest.mark.parametrize(
     ("fleet", "systems", "what"),
     [
-        ("ssh = ['a']", "[systems.sqlite]", "sqlite lives inside the client, in a file of this machine"),
-        ("ssh = ['a']", "[systems.null]\nstore = true", "null lives inside the client"),
+        ("ssh = ['a']", "[systems.sqlite]", "sqlite runs inside the client, on a file of this machine"),
+        ("ssh = ['a']", "[systems.null]\nstore = true", "null runs inside the client"),
         ("ssh = ['a']", SERVER.replace("db1", "127.0.0.1"), "only this machine reaches mysql at 127.0.0.1:3306"),
         ("ssh = ['a']", SERVER.replace("db1:3306", "/run/my.sock"), "only this machine reaches mysql at /run/my.sock"),
         ("address = 'tcp://s:1'", SERVER, "the password of mysql would go to the machines of tcp://s:1 unencrypted"),
@@ -140,7 +144,9 @@ def test_a_server_that_is_started_here_is_refused_with_machines_elsewhere(monkey
 
     monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
     error = refused('[fleet]\nssh = ["load1"]', systems="[systems.mariadb]\nstart = true")
-    assert error.what == "mariadb is started on this machine, for it alone, and the clients run on load1 (SSH)"
+    assert (
+        error.what == "mariadb is a managed server, which only this machine reaches, and the clients run on load1 (SSH)"
+    )
     assert read("[fleet]\nlocal = 2", systems="[systems.mariadb]\nstart = true", must_run=False).fleet
 
 
@@ -178,7 +184,7 @@ def test_a_missing_package_is_one_sentence_with_its_extra(
 
 def test_cores_of_load_machines_are_not_held_against_this_one() -> None:
     cores = '[measure]\nplacement = { client = "4096" }\n'
-    with pytest.raises(PlanError, match="there is no core 4096 here"):
+    with pytest.raises(PlanError, match="this machine has no core 4096"):
         read(f"{cores}[fleet]\nlocal = 2")
     assert read(f'{cores}[fleet]\nssh = ["a"]').measure.placement.client == [4096]
 
@@ -209,7 +215,7 @@ def test_the_command_line_says_the_same_as_the_table(words: str, key: str) -> No
 def test_certificates_that_are_not_there_are_told_before_anything_starts() -> None:
     with pytest.raises(PlanError, match=r"there is no file /plans/nope\.pem"):
         read("[fleet]\naddress = 'tls://s:1'\ntls = { ca = 'nope.pem', cert = 'b', key = 'c' }")
-    unnamed = pytest.raises(PlanError, match="tls://s:1 wants certificates, and none are named")
+    unnamed = pytest.raises(PlanError, match="tls://s:1 requires certificates, and none are named")
     with unnamed, opened(FleetSpec(Existing("tls://s:1"))):
         pass
 

@@ -87,7 +87,7 @@ def test_a_plan_may_name_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = read("source = ['path', 'maven']", systems="[systems.postgresql]\nversion = '15'")
     assert of_packagers(plan) != []  # that is the question, and both are named
     error = refused(systems=system.format("apt"))
-    assert (error.what, error.hint) == ("postgresql does not come from 'apt'", "It is one of: path, maven")
+    assert (error.what, error.hint) == ("postgresql is not available from 'apt'", "It is one of: path, maven")
 
 
 def test_versions_that_are_no_factor_are_refused_in_a_sentence() -> None:

@@ -53,11 +53,11 @@ def test_routing_is_a_factor_and_makes_cells_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("routing", "what", "hint"),
     [
-        ("role:replicas", "no node of pair is on the route role:replicas", "did you mean `replica`?"),
-        ("name:replica", "no node of pair is on the route name:replica", "one of: a, b, primary, replica, split"),
-        ("replicas", "no node of pair is on the route name:replicas", "did you mean `replica`?"),
-        ("Split", "no node of pair is on the route name:Split", "did you mean `split`?"),
-        ("role:", "'role:' is no route", 'a role ("replica"'),
+        ("role:replicas", "pair has no node on the route role:replicas", "did you mean `replica`?"),
+        ("name:replica", "pair has no node on the route name:replica", "one of: a, b, primary, replica, split"),
+        ("replicas", "pair has no node on the route name:replicas", "did you mean `replica`?"),
+        ("Split", "pair has no node on the route name:Split", "did you mean `split`?"),
+        ("role:", "'role:' is not a route", 'a role ("replica"'),
     ],
 )
 def test_a_route_that_no_node_is_on_is_refused(routing: str, what: str, hint: str) -> None:
@@ -126,16 +126,16 @@ def test_a_dry_run_names_nodes_and_routes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("systems", "what"),
     [
-        (NODES + 'address = "127.0.0.1:1"', "`nodes` are addresses of servers that exist"),
-        (f"{MARIADB}\nnodes = [{{ name = 'a', address = 'db:1' }}]", "`nodes` are addresses of servers that exist"),
+        (NODES + 'address = "127.0.0.1:1"', "`nodes` are addresses of existing servers"),
+        (f"{MARIADB}\nnodes = [{{ name = 'a', address = 'db:1' }}]", "`nodes` are addresses of existing servers"),
         (NODES.replace('"b"', '"a"'), "two nodes have the same name"),
-        (NODES.replace('"127.0.0.1:2"', '"root:pw@db:2"'), "an address holds no user and no password"),
+        (NODES.replace('"127.0.0.1:2"', '"root:pw@db:2"'), "an address must contain no user and no password"),
         (NODES.replace('"b", role', '"b", rôle'.replace("ô", "u")), "rule"),
         (NODES.replace('name = "b", ', ""), "`name` is missing"),
         (NODES.replace(', address = "127.0.0.1:2"', ""), "`address` is missing"),
         (NODES.replace('address = "127.0.0.1:1"', 'adress = "127.0.0.1:1"'), "unknown key `adress`"),
-        ("[systems.galera]\nnodes = '3'", "`nodes`: it is how many are started"),
-        ("[systems.galera]\nnodes = 2.5", "`nodes`: it is how many are started"),
+        ("[systems.galera]\nnodes = '3'", "`nodes`: it is the number of nodes to start"),
+        ("[systems.galera]\nnodes = 2.5", "`nodes`: it is the number of nodes to start"),
         ("[systems.galera]\nstart = { nodes = '3' }", "`nodes` must be a whole number"),
         ("[systems.mariadb]\nreplicas = true", "`replicas` must be a whole number, not true"),
         ("[systems.mariadb]\nreplicas = 1\nsemi_sync = 'yes'", "`semi_sync` must be true or false"),

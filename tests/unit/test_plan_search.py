@@ -54,7 +54,7 @@ def test_a_rate_begins_where_a_window_has_operations_enough_for_the_percentile()
         assert plan.record.search.low == low
     error = refused(rest=f"{SEARCH}\nfrom = 10", measure="window = '2s'")
     assert error.what == "at 10/s a window has too few operations for a percentile of `while`"
-    assert error.hint == "begin at 650/s or above, or make the window longer"
+    assert error.hint == "start at 650/s or above, or make the window longer"
 
 
 def test_from_and_to_bound_the_levels() -> None:
@@ -66,15 +66,23 @@ def test_from_and_to_bound_the_levels() -> None:
 @pytest.mark.parametrize(
     ("search", "what", "hint"),
     [
-        ("[search]\nwhile = 'latency_p99 < 2ms'", "for the highest or for the lowest", 'highest = "rate"'),
-        ("[search]\nhighest = 'rate'\nlowest = 'threads'\nwhile = 'rate > 1'", "for the highest or for the", "rate"),
+        ("[search]\nwhile = 'latency_p99 < 2ms'", "a search needs `highest` or `lowest`", 'highest = "rate"'),
+        (
+            "[search]\nhighest = 'rate'\nlowest = 'threads'\nwhile = 'rate > 1'",
+            "a search needs `highest` or `lowest`",
+            "rate",
+        ),
         ("[search]\nhighest = 'rate'", "while", ""),
-        ("[search]\nhighest = 'preset'\nwhile = 'rate > 1/s'", "`preset` cannot be sought", "rate, threads, sessions"),
+        (
+            "[search]\nhighest = 'preset'\nwhile = 'rate > 1/s'",
+            "`preset` cannot be searched",
+            "rate, threads, sessions",
+        ),
         ("[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2'", "2 has no unit", '"2ms"'),
-        (SEARCH.replace("< 2ms", "< 0ms"), "no limit: every time is above 0", "raise it"),
-        (SEARCH.replace("<", ">"), "no level is the highest that keeps it", 'lowest = "rate"'),
+        (SEARCH.replace("< 2ms", "< 0ms"), " is not a limit: every time is above 0", "raise it"),
+        (SEARCH.replace("<", ">"), " is easier to keep with more load, so no highest level exists", 'lowest = "rate"'),
         (f"{SEARCH}\nruns = 3", "`runs` is 3, and must be at least 8", ""),
-        (f"{SEARCH}\nfrom = 5000\nto = 5000", "`to` (5000) is not above where the search begins (5000)", ""),
+        (f"{SEARCH}\nfrom = 5000\nto = 5000", "`to` (5000) is not above the start of the search (5000)", ""),
         (f"{SEARCH}\nto = 'fast'", "`rate`", "5000"),
         (f"{SEARCH}\nspeed = 3", "unknown key `speed`", "[search]"),
     ],
@@ -86,20 +94,20 @@ def test_what_cannot_be_sought_is_refused_with_what_can(search: str, what: str, 
 
 
 def test_what_is_sought_is_said_once() -> None:
-    assert "said twice" in refused("rate = [1, 2]", rest=SEARCH).what
-    assert "said twice" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
-    assert "decides itself how often" in refused(rest=SEARCH, measure="repetitions = 5").what
+    assert "is set twice" in refused("rate = [1, 2]", rest=SEARCH).what
+    assert "is set twice" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
+    assert "a search decides how often it runs a level" in refused(rest=SEARCH, measure="repetitions = 5").what
 
 
 def test_runs_that_begin_with_what_others_left_cannot_be_compared_by_a_search() -> None:
     error = refused(rest=SEARCH, workload="preset = 'a'", measure="reset = 'none'")
-    assert error.what == "in a search every run of sqlite must begin with the same data"
+    assert error.what == "in a search every run of sqlite must start with the same data"
 
 
 def test_what_could_not_be_run_at_the_end_of_the_range_is_refused_before_anything_starts() -> None:
     error = refused(rest="[search]\nhighest = 'sessions'\nwhile = 'latency_p99 < 2ms'", measure="threads = 4")
-    assert error.what == "sqlite / sessions=1: sqlite has no pool of fewer sessions than threads"
-    assert "name a range in which all can be run" in error.hint
+    assert error.what == "sqlite / sessions=1: sqlite needs a session for each thread"
+    assert "; or set `from` and `to` to a range in which all levels can run" in error.hint
 
 
 @pytest.mark.parametrize("condition", ["fail_if = 'rte < 5/s'", "limit = 'latency_p99 < 2'"])
@@ -140,7 +148,7 @@ def test_repetitions_are_no_question_of_a_search(tmp_path: Path, capsys: pytest.
     for words in ("30", "+5"):
         assert main(["run", str(path), "--resume", "--repetitions", words]) == ExitCode.USAGE
         said = capsys.readouterr().err
-        assert "a search decides itself how often a level is run (--repetitions)" in said
+        assert "a search decides how often it runs a level (--repetitions)" in said
         assert "--set search.runs=40" in said
 
 

@@ -72,7 +72,7 @@ def test_listed_cells_may_name_their_workload() -> None:
     cells = several(rest=rest).cells
     assert [cell.record.label for cell in cells] == ["sqlite / readers / threads=1", "sqlite / scripts / threads=4"]
     assert cells[0].workload.spec["records"] == 10
-    assert "does not say `records`" in refused_several(rest=f"{rest}[[cells]]\nthreads = 8\n").what
+    assert "has no `records`" in refused_several(rest=f"{rest}[[cells]]\nthreads = 8\n").what
     assert 'the unknown workload "reader"' in refused_several(rest="[[cells]]\nworkload = 'reader'").what
 
 
@@ -83,14 +83,14 @@ def test_listed_cells_may_name_their_workload() -> None:
         ({"works": f"[workload]\nrecords = 0\n{READERS}"}, "`records` cannot be 0", "line 4, [workload] records"),
         ({"works": f"[workload]\nscripts = 1\n{READERS}"}, "unknown option `scripts`", "line 4, [workload] scripts"),
         ({"works": "[workloads.sqlite]\nkind = 'ycsb'"}, '"sqlite" cannot be the name of a workload', "sqlite"),
-        ({"works": "[workloads.x]\nkind = 'ycbs'"}, "there is no workload `ycbs`", "[workloads.x] kind"),
+        ({"works": "[workloads.x]\nkind = 'ycbs'"}, "unknown workload `ycbs`", "[workloads.x] kind"),
         ({"works": f"{READERS}\nrecords = 0"}, "`records` cannot be 0", "[workloads.readers] records"),
         ({"works": f"{READERS}\nthreads = 2"}, "unknown key `threads`", "[workloads.readers] threads"),
         ({"factors": "workload = ['readers']"}, "`workload` is always a factor", "[factors] workload"),
-        ({"factors": "'readers.record' = [1]"}, "`record` is no option of the workload `readers`", "[factors]"),
-        ({"factors": "preset = ['a']"}, "`preset` is said twice, as a factor and in [workloads.readers]", "preset"),
+        ({"factors": "'readers.record' = [1]"}, "`record` is not an option of the workload `readers`", "[factors]"),
+        ({"factors": "preset = ['a']"}, "`preset` is set twice, as a factor and in [workloads.readers]", "preset"),
         ({"factors": "records = [1]\n'readers.records' = [2]"}, "are the same thing", "[factors]"),
-        ({"rest": "[compare]\nfactor = 'workload'"}, "workloads with different data are never", "[compare] factor"),
+        ({"rest": "[compare]\nfactor = 'workload'"}, "workloads with different data cannot", "[compare] factor"),
         ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
     ],
 )

@@ -78,19 +78,19 @@ def test_a_constant_stands_beside_listed_cells_and_a_list_does_not() -> None:
     [
         (
             f"threads = 8\n{SQLITE}{YCSB}threads = 8\n",
-            "`threads` is said twice, at the top of the plan and in [workload]",
+            "`threads` is set twice, at the top of the plan and in [workload]",
         ),
         (
             f"threads = 8\n{SQLITE}{YCSB}[measure]\nthreads = 8\n",
-            "`threads` is said twice, at the top of the plan and in [measure]",
+            "`threads` is set twice, at the top of the plan and in [measure]",
         ),
-        (f"threads = 8\n{SQLITE}{YCSB}[factors]\nthreads = [1, 4]\n", "`threads` is said twice"),
+        (f"threads = 8\n{SQLITE}{YCSB}[factors]\nthreads = [1, 4]\n", "`threads` is set twice"),
         (
             f"threads = [8]\n{SQLITE}{YCSB}[factors]\nthreads = [1, 4]\n",
-            "`threads` is said twice, at the top of the plan and in [factors]",
+            "`threads` is set twice, at the top of the plan and in [factors]",
         ),
-        (f"durability = 'full'\n{SQLITE}durability = 'full'\n{YCSB}", "`durability` is said twice, for every system"),
-        (f"rate = 5\n{SQLITE}{YCSB}[measure]\npacing = 'closed'\n", "the plan says `rate`, but `pacing` says a closed"),
+        (f"durability = 'full'\n{SQLITE}durability = 'full'\n{YCSB}", "`durability` is set twice, for every system"),
+        (f"rate = 5\n{SQLITE}{YCSB}[measure]\npacing = 'closed'\n", "the plan has `rate`, but `pacing` is a closed"),
     ],
 )
 def test_a_thing_is_said_once(text: str, what: str) -> None:
@@ -123,10 +123,10 @@ def test_an_option_is_told_where_it_stands_and_is_refused_beside_an_address() ->
     wrong = refused(f"[systems.mariadb]\nsettings = {{ datadir = '/x' }}\n{YCSB}")
     assert wrong.where == "the plan, line 3, [systems.mariadb] settings"
     error = refused(f"[systems.mariadb]\naddress = 'db1'\nversion = '10.11'\n{YCSB}")
-    assert error.what == "`version` is of a server that is started, and `address` names one that exists"
+    assert error.what == "`version` is an option of managed servers, and `address` names an existing one"
     assert error.where == "the plan, line 4, [systems.mariadb] version"
     twice = refused(f"[systems.mariadb]\nversion = '10.6'\n{YCSB}[factors]\nversion = ['10.6', '10.11']\n")
-    assert "said twice" in twice.what
+    assert "is set twice" in twice.what
 
 
 PLAN = f"{SQLITE}settings = {{ cache_size = 10 }}\n{YCSB}[factors]\nthreads = [1, 4]\nrecords = [10, 20]\n"
@@ -152,7 +152,7 @@ def test_what_is_set_takes_the_place_of_what_the_plan_says_elsewhere(key: str) -
 )
 def test_anything_can_be_set(said: str, cells: int) -> None:
     if said.startswith("factors.settings"):
-        assert refused(PLAN, said).what == "`settings.cache_size` is said twice, as a factor and in [systems.sqlite]"
+        assert refused(PLAN, said).what == "`settings.cache_size` is set twice, as a factor and in [systems.sqlite]"
     else:
         assert len(read(PLAN, said).cells) == cells
 
@@ -172,7 +172,7 @@ def test_what_is_wrong_with_a_set_value_names_the_option() -> None:
     assert refused(PLAN, "threads=0").where == "the plan, --set threads"
     assert refused(PLAN, "workload.preset=z").where == "the plan, --set workload.preset"
     listed = refused("cells = []\n" + SQLITE + YCSB, "cells.threads=8")
-    assert listed.what == "`cells` is a list, of which nothing can be set by name"
+    assert listed.what == "`cells` is a list, whose entries have no names"
 
 
 def test_replicas_stand_beside_start_or_in_it_and_are_a_factor() -> None:
@@ -184,4 +184,6 @@ def test_replicas_stand_beside_start_or_in_it_and_are_a_factor() -> None:
     bare = read(f"[systems.mariadb]\n{YCSB}[factors]\nreplicas = [0, 1]\n")
     assert [cell.system_options for cell in bare.cells] == [cell.system_options for cell in varied.cells]
     assert [cell.record.nodes for cell in varied.cells] == [[], ["primary", "replica1"]]
-    assert "and there is none: set replicas = 1" in refused(f"[systems.mariadb]\nsemi_sync = true\n{YCSB}").what
+    assert (
+        "waits for a replica: set replicas = 1 or more" in refused(f"[systems.mariadb]\nsemi_sync = true\n{YCSB}").what
+    )

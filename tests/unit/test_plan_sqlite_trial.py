@@ -45,7 +45,7 @@ def test_what_sqlite_takes_is_no_trouble(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"load": "id = 'row', nam = 'row'"}, "`load` gives t a column nam, which its schema for SQLite has not"),
+        ({"load": "id = 'row', nam = 'row'"}, "`load` gives t a column nam, which its schema for SQLite does not have"),
         ({"script": "SELEC 1;"}, 'SQLite does not take a statement of script.sql: near "SELEC": syntax error'),
         ({"script": "SELECT nam FROM t;"}, "SQLite does not take a statement of script.sql: no such column: nam"),
         ({"schema": "CREATE TABLE t (id INT,);"}, 'SQLite does not take schema.sql: near ")": syntax error'),

@@ -30,6 +30,6 @@ def test_sessions_that_prepare_more_statements_than_a_server_takes_are_refused()
     system, most = "[systems.mariadb]\nsettings = { max_prepared_stmt_count = 100 }", 100
     enough = most // STATEMENTS
     assert plan(system, "kind = 'ycsb'", enough).cells
-    with pytest.raises(PlanError, match=f"prepare {STATEMENTS} statements each, and the server takes {most} in all"):
+    with pytest.raises(PlanError, match=f"prepare {STATEMENTS} statements each, and the server allows {most} in total"):
         plan(system, "kind = 'ycsb'", enough + 1)
     assert plan("[systems.mariadb]", "kind = 'ycsb'", 2000).cells

@@ -25,7 +25,7 @@ def test_a_property_file_says_what_the_plan_does_not(tmp_path: Path) -> None:
     assert cell.record.rate_ops_per_s == 600
     assert cell.limit == OperationsLimit(operations=900)
     assert plan.record.operations == 1800
-    assert "property `exporter` of the original has no meaning here and is ignored" in plan.warnings
+    assert "property `exporter` of the original has no effect in bakeoff and is ignored" in plan.warnings
 
 
 def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:

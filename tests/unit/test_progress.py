@@ -1,16 +1,23 @@
-"""What is said while a plan runs and nobody's terminal is there: seldom enough for a log, often enough to see that it
-lives."""
+"""Progress of a running plan: on a pipe a line every few seconds; on a terminal a status line that is redrawn, with
+finished runs and warnings above it."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import select
+import struct
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
-from bakeoff.cli.progress import Line
-from bakeoff.model.boundary import Interval, IntervalSeries, QueryCounts
-from bakeoff.model.records.run import Percentiles, RunRecord
+from bakeoff.cli.progress import CLEAR, Line
+from bakeoff.model.boundary import Interval, IntervalSeries, Progress, QueryCounts
+from bakeoff.model.records.run import Percentiles, RunRecord, Validity
 from bakeoff.schedule.run_order import Slot
 
 SLOTS = [Slot(order=n, block=n + 1, cell="c1") for n in range(4)]
@@ -25,7 +32,12 @@ class Clock:
 
 
 def cell(clients: int = 1) -> Any:
-    return SimpleNamespace(clients=clients, record=SimpleNamespace(label="sqlite / 4 threads", system="sqlite"))
+    return SimpleNamespace(
+        clients=clients,
+        expected_window_s=10.0,
+        workload=SimpleNamespace(loaded_rows=1_000),
+        record=SimpleNamespace(label="sqlite / 4 threads", system="sqlite"),
+    )
 
 
 def second(number: int, count: int = 100, *, warm_up: bool = False) -> Interval:
@@ -43,7 +55,7 @@ def second(number: int, count: int = 100, *, warm_up: bool = False) -> Interval:
     )
 
 
-def record(slot: Slot) -> RunRecord:
+def record(slot: Slot, *validity: Validity) -> RunRecord:
     return RunRecord(
         id=slot.run,
         block=slot.block,
@@ -54,6 +66,7 @@ def record(slot: Slot) -> RunRecord:
         seed=1,
         rate_ops_per_s=100.0,
         response=Percentiles(p99_ms=2.0),
+        validity=list(validity),
     )
 
 
@@ -88,7 +101,7 @@ def test_the_runs_of_a_search_are_not_promised(capsys: pytest.CaptureFixture[str
     line.begin(25, 6, at_most=True)
     run_of_seconds(line, clock, SLOTS[0], 4)
     assert capsys.readouterr().err.splitlines() == [
-        "6 of at most 25 runs are there already",
+        "6 of at most 25 runs are done already",
         "[7, at most 25] b01-c1 sqlite / 4 threads: 100 ops/s, p99 2.00 ms, errors 0, at most 1 min 12 s left",
     ]
 
@@ -159,3 +172,84 @@ def test_a_second_in_which_nothing_ended_has_no_p99(capsys: pytest.CaptureFixtur
     clock.now_s += 10.0
     line.interval(second(4).model_copy(update={"series": []}))
     assert "second 4, 0 ops/s, no p99, errors 0" in capsys.readouterr().err
+
+
+class Terminal:
+    """A terminal as stderr."""
+
+    def __init__(self, shown: int) -> None:
+        self._shown = shown
+
+    def resize(self, columns: int) -> None:
+        fcntl.ioctl(self._shown, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def drawn(self) -> list[str]:
+        """Each status that was drawn in place, and each line that stays (with its line end)."""
+        written = b""
+        while select.select([self._shown], [], [], 0.1)[0]:
+            written += os.read(self._shown, 1 << 16)
+        return written.decode().replace("\r\n", "\n").split(CLEAR)[1:]
+
+
+@contextmanager
+def terminal(columns: int) -> Iterator[Terminal]:
+    """Within a test, because pytest replaces stderr before it."""
+    shown, ours = os.openpty()
+    with open(ours, "w") as stream, redirect_stderr(stream):
+        found = Terminal(shown)
+        found.resize(columns)
+        yield found
+    os.close(shown)
+
+
+def test_a_terminal_shows_bar_time_left_and_throughput_in_one_line() -> None:
+    clock = Clock()
+    with terminal(100) as shown:
+        line = Line(estimated_run_s=13.0, clock=clock)
+        line.begin(len(SLOTS), 0)
+        run_of_seconds(line, clock, SLOTS[0], 12)
+        line.run_begins(SLOTS[1], cell())
+        line.close()
+        found = shown.drawn()
+    assert found[0] == "[0/4 ..........] about 52 s left | sqlite / 4 threads"
+    assert found[1] == "[0/4 ..........] about 51 s left | sqlite / 4 threads: warm-up, 100 ops/s, p99 2.00 ms"
+    assert found[3] == "[0/4 ..........] about 49 s left | sqlite / 4 threads: 1 of 10 s, 100 ops/s, p99 2.00 ms"
+    assert found[13] == "[1/4] b01-c1 sqlite / 4 threads: 100 ops/s, p99 2.00 ms, errors 0\n"
+    assert found[14:] == ["[1/4 ##........] 36 s left | sqlite / 4 threads", ""]
+
+
+def test_a_narrow_terminal_shows_no_bar_and_never_breaks_the_line() -> None:
+    with terminal(80) as shown:
+        line = Line(estimated_run_s=13.0, clock=Clock())
+        line.begin(len(SLOTS), 0)
+        for columns in (80, 40):
+            shown.resize(columns)
+            line.run_begins(SLOTS[0], cell())
+            line.interval(second(0))
+        found = shown.drawn()
+    assert found[1::2] == [
+        "[0/4] about 52 s left | sqlite / 4 threads: 1 of 10 s, 100 ops/s, p99 2.00 ms",
+        "[0/4] about 52 s left | sqlite / 4 thre",
+    ]
+
+
+def test_loading_shows_the_time_left() -> None:
+    with terminal(80) as shown:
+        Line(clock=Clock()).loading(cell(), Progress(done=250, total=1_000, elapsed_s=10.0))
+        assert shown.drawn() == ["sqlite: loading 25%, 25 rows/s, 30 s left"]
+
+
+def test_why_a_run_does_not_count_is_shown_each_time_and_a_warning_once(capsys: pytest.CaptureFixture[str]) -> None:
+    disturbed = Validity(name="other processes", severity="disturbed", ok=False, words="85 % went to other processes")
+    busy = Validity(name="client", severity="warning", ok=False, words="the client was busy")
+    passed = Validity(name="steal", severity="warning", ok=True, words="0 % was taken")
+    line = Line(clock=Clock())
+    line.begin(len(SLOTS), 0)
+    for slot in SLOTS[:2]:
+        line.run_ends(slot, cell(), record(slot, disturbed, busy, passed))
+    warnings = [words for words in capsys.readouterr().err.splitlines() if words.startswith("warning: ")]
+    assert warnings == [
+        "warning: b01-c1: 85 % went to other processes",
+        "warning: b01-c1: the client was busy",
+        "warning: b02-c1: 85 % went to other processes",
+    ]

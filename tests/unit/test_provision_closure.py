@@ -64,7 +64,7 @@ def test_the_jars_of_the_list_lie_together_and_java_runs_them(lists: Path, tmp_p
 def test_another_jar_than_was_tried_is_refused(lists: Path) -> None:
     listed = lists / "1.0.txt"
     listed.write_text(listed.read_text() + "00 org.example:other:1\n")
-    with pytest.raises(ServerError, match=r"org\.example:other:1 has SHA-256 .*, and 00 was tried"):
+    with pytest.raises(ServerError, match=r"org\.example:other:1 has SHA-256 .*, and bakeoff expects 00"):
         sources(lists).install("1.0", None, lambda _: None)
     assert sources(lists).here() == []
 

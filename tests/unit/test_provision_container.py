@@ -69,7 +69,7 @@ def test_a_server_in_a_container_gets_what_one_outside_has(asked: Path) -> None:
 
 def test_an_image_that_is_not_here_is_refused_with_the_command_that_pulls_it(asked: Path) -> None:
     system = configured("mysql", Path("/"), {"start": {"image": "mysql:8.4"}})
-    with pytest.raises(ServerError, match=r"the image mysql:8\.4 is not here") as refused:
+    with pytest.raises(ServerError, match=r"the image mysql:8\.4 is not installed") as refused:
         system.start()
     assert "`bakeoff systems install mysql --image mysql:8.4`" in refused.value.hint
     assert "pull" not in asked.read_text()
@@ -82,11 +82,11 @@ def test_an_image_of_something_else_is_refused(asked: Path) -> None:
 
 def test_install_pulls_an_image(asked: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["systems", "install", "mariadb", "--image", "db:1"]) == 0
-    assert f'db:1 is here ({DIGEST}): start = {{ image = "db:1" }}' in capfd.readouterr().out
+    assert f'pulled db:1 ({DIGEST}): start = {{ image = "db:1" }}' in capfd.readouterr().out
     assert main(["systems", "install", "mariadb", "--image", "other"]) == 3
     assert "podman could not pull other" in capfd.readouterr().err
     assert main(["systems", "install", "mariadb", "--image=--privileged"]) == 2
-    assert '"--privileged" is no name of an image' in capfd.readouterr().err
+    assert '"--privileged" is not the name of an image' in capfd.readouterr().err
 
 
 def test_version_and_image_exclude_each_other() -> None:
@@ -101,7 +101,7 @@ def test_a_machine_without_a_runtime_that_works_says_what_each_said(
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/nowhere")
     (tmp_path / "sh").symlink_to("/bin/sh")
-    with pytest.raises(ServerError, match=r"neither podman nor docker works here \(docker said: is the daemon"):
+    with pytest.raises(ServerError, match=r"neither podman nor docker works here \(docker reported: is the daemon"):
         container.runtime()
 
 

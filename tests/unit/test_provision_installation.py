@@ -60,7 +60,7 @@ def test_where_nobody_has_it_each_says_why() -> None:
     sources = Sources("db", "database", (Scripted("debian", "8.0"), Scripted("maven", "5.5", lacking="mvn not found")))
     with pytest.raises(ServerError) as refused:
         sources.install("7.0", None, quiet)
-    assert refused.value.what == "db 7.0 cannot be fetched: debian has 8.0; maven: mvn not found"
+    assert refused.value.what == "db 7.0 cannot be downloaded: debian has 8.0; maven: mvn not found"
 
 
 def test_one_that_is_not_here_is_refused_with_the_command_that_fetches_it() -> None:

@@ -126,7 +126,7 @@ def test_a_folder_of_another_host_is_never_removed_and_told(
     abandon(folder, boot_id="another", machine_id=machine)
     assert remove_stale(place) == []
     assert of_other_hosts(place) == [folder.path]
-    with pytest.raises(ServerError, match="of a bakeoff on another machine"):
+    with pytest.raises(ServerError, match="belongs to bakeoff on another machine"):
         InstanceFolder(folder.path)
     (found,) = doctor._left_alone(place)
     assert folder.path.name in found.words
@@ -167,7 +167,7 @@ def test_a_record_that_is_a_link_is_none(place: Path) -> None:
 def test_a_folder_of_another_living_bakeoff_is_refused(place: Path) -> None:
     folder = InstanceFolder(place / "a")
     lock = instance._held.pop(folder.path)
-    with pytest.raises(ServerError, match=f"in use by another bakeoff .pid {os.getpid()}."):
+    with pytest.raises(ServerError, match=f"in use by another bakeoff run .pid {os.getpid()}."):
         InstanceFolder(place / "a")
     lock.free()
     InstanceFolder(place / "a").remove()
@@ -188,7 +188,7 @@ def test_the_account_of_servers_can_plant_nothing_where_we_write(place: Path) ->
 def test_a_folder_that_is_another_users_is_not_taken(place: Path) -> None:
     (place / "a").mkdir()
     os.chown(place / "a", 65534, 65534)
-    with pytest.raises(ServerError, match="cannot make the folder"):
+    with pytest.raises(ServerError, match="cannot create the folder"):
         InstanceFolder(place / "a")
 
 
@@ -212,7 +212,7 @@ def test_a_socket_path_always_fits_into_an_address(place: Path) -> None:
 
 def test_a_parent_that_is_a_file_is_refused(place: Path) -> None:
     (place / "file").write_text("")
-    with pytest.raises(ServerError, match="cannot make a folder in"):
+    with pytest.raises(ServerError, match="cannot create a folder in"):
         new_instance("a", place / "file" / "b")
 
 
@@ -226,7 +226,7 @@ def test_a_disk_whose_folders_cannot_be_closed_to_others_is_refused(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchmod", refuse)
-    with pytest.raises(ServerError, match=r"cannot make a folder in .*: Operation not permitted"):
+    with pytest.raises(ServerError, match=r"cannot create a folder in .*: Operation not permitted"):
         folder.outside(place / "other")
 
 

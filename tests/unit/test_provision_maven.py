@@ -54,7 +54,7 @@ def test_a_jar_is_unpacked_and_nothing_else_of_it_stays(jar: Path, tmp_path: Pat
 
 
 def test_another_file_than_was_tried_is_refused(jar: Path) -> None:
-    with pytest.raises(ServerError, match=r"org\.example:db:1 has SHA-256 .*, and 00 was tried"):
+    with pytest.raises(ServerError, match=r"org\.example:db:1 has SHA-256 .*, and bakeoff expects 00"):
         sources("00").install("5.5", None, lambda _: None)
     assert sources("00").here() == []
 

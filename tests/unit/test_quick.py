@@ -60,9 +60,9 @@ def test_every_workload_is_a_plan_by_its_name_and_in_its_own_measure() -> None:
 @pytest.mark.parametrize(
     ("quick", "what", "hint"),
     [
-        (Quick(["ycsb-b", "sqlite"], "ycsb-a"), "there is no kind of system `ycsb-b`", "write --workload ycsb-b"),
-        (Quick(["sqlit"], "ycsb-a"), "there is no kind of system `sqlit`", "did you mean `sqlite`?"),
-        (Quick(["sqlite"], "yscb-a"), "there is no workload `yscb-a`", "did you mean `ycsb-a`?"),
+        (Quick(["ycsb-b", "sqlite"], "ycsb-a"), "unknown kind of system `ycsb-b`", "write --workload ycsb-b"),
+        (Quick(["sqlit"], "ycsb-a"), "unknown kind of system `sqlit`", "did you mean `sqlite`?"),
+        (Quick(["sqlite"], "yscb-a"), "unknown workload `yscb-a`", "did you mean `ycsb-a`?"),
         (Quick(["mariadb", "mariadb"], "ycsb-a"), "mariadb is named twice", "mariadb@10.11"),
         (Quick(["sqlite@3"], "ycsb-a"), "sqlite has no versions to choose from", "write sqlite"),
         (Quick(["sqlite"], "ycsb-a", window="5"), "there is no unit", "10s"),
@@ -98,7 +98,7 @@ def test_a_first_plan_is_for_the_systems_that_are_here_and_overwrites_nothing(
     plan = resolve(file.read_text(), tmp_path)
     assert {cell.record.system for cell in plan.cells} == {"cassandra", "mariadb", "postgresql", "sqlite"}
     assert main(["init", str(file)]) == ExitCode.USAGE
-    assert "is there already" in capsys.readouterr().err
+    assert "the file exists already" in capsys.readouterr().err
 
 
 def test_every_line_that_a_first_plan_comments_out_can_be_put_in() -> None:

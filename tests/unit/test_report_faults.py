@@ -68,7 +68,7 @@ def test_each_fault_has_a_row_and_a_sentence(tmp_path: Path) -> None:
     found = answer(tmp_path, lambda run: [killed(run), frozen(run)])
     assert [one.fault for one in found.faults] == [KILL.words, FREEZE.words]
     lines = render_text(found).splitlines()
-    row = next(line for line in lines if "kill server at 20 s, start it again after 5 s" in line)
+    row = next(line for line in lines if "kill server at 20 s, restart it after 5 s" in line)
     assert "24.0 ms" in row
     assert "5.7 s (5.5 s to 5.9 s)" in row
     assert row.split()[-2:] == ["0", "80"], "over all repetitions"
@@ -254,7 +254,7 @@ def test_a_plan_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
 def test_of_several_faults_the_metric_is_the_longest(name: str, value: float) -> None:
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
     assert metric(name).of(Observed(run)) is None
-    run.faults = [killed(run), frozen(run), FaultRecord(planned=KILL, failure="the run had ended before")]
+    run.faults = [killed(run), frozen(run), FaultRecord(planned=KILL, failure="the run had already ended")]
     assert metric(name).of(Observed(run)) == pytest.approx(value)
     assert not metric(name).at_least(Observed(run))
 

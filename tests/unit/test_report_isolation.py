@@ -71,7 +71,7 @@ def test_one_level_that_means_two_things_is_said_first_where_the_plan_names_it(t
     found = answer_of(at_levels(tmp_path, PAIR, "repeatable-read", "repeatable-read"))
     assert (
         f"The level repeatable-read means different things: in postgresql {SNAPSHOT}; in mariadb plain reads see one"
-        " snapshot, but updates go on from what others committed since, and updates can be lost."
+        " snapshot, but updates apply to what others committed since, and updates can be lost."
     ) in found.headline
     assert "means different things" not in " ".join(found.limits)
 

@@ -91,7 +91,7 @@ def test_an_answer_that_cannot_be_told_does_not_hide_what_ended_the_plan(
     monkeypatch.setattr(command, "_answer", broken)
     with pytest.raises(ServerError, match="gone"):
         stopped(monkeypatch, tmp_path, SMALL, ServerError("gone", hint=""))
-    assert "the answer of the finished runs could not be told: no way" in capsys.readouterr().err
+    assert "the answer of the finished runs could not be printed: no way" in capsys.readouterr().err
 
 
 def test_a_bundle_that_has_all_its_runs_needs_no_cores(

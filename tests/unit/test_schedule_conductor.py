@@ -105,7 +105,7 @@ def test_a_run_that_was_lost_to_infrastructure_is_repeated_and_says_so(monkeypat
     assert list(again) == ["b01-a.2"], "the lost attempt stays in the bundle"
     (said,) = again["b01-a.2"].validity
     assert said.severity == "note"
-    assert said.words.startswith("repeated: an earlier attempt was lost, through no fault of the system (the load mach")
+    assert said.words.startswith("repeated: an earlier attempt failed for a reason outside the system (the load mach")
     assert [run.id for run in runs_that_count([before, *again.values()])] == ["b01-a.2"]
 
 

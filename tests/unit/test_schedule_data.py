@@ -126,8 +126,8 @@ BOTH = (Found("t", ours=False), Found("u", ours=True, whole=True))
         ((NOWHERE,), "there is no database `d` on s"),
         ((), "there is no table `t` on s"),
         (BOTH[:1], "there is no table `u` on s"),
-        ((BOTH[0], Found("u", ours=True)), "the load of the table `u` was cut short on s"),
-        (BOTH, "the data on s are not what the plan says: row count: expected 100 rows, found 99 rows (t: 49)"),
+        ((BOTH[0], Found("u", ours=True)), "the load of the table `u` was interrupted on s"),
+        (BOTH, "the data on s differs from the plan: row count: expected 100 rows, found 99 rows (t: 49)"),
     ],
 )
 def test_data_that_are_not_what_the_plan_says_are_refused(found: tuple[Found, ...], what: str) -> None:
@@ -143,7 +143,7 @@ def test_data_that_are_not_what_the_plan_says_are_refused(found: tuple[Found, ..
 def test_tables_of_others_are_kept_apart_by_what_the_system_has_for_it() -> None:
     one = instance("none", *BOTH)
     one.allow_drop = False
-    with pytest.raises(PlanError, match="there is a table `t` on s that bakeoff did not make") as caught:
+    with pytest.raises(PlanError, match="there is a table `t` on s that bakeoff did not create") as caught:
         one._fill(Path(), print)
     assert "apart by a `database` of ours" in caught.value.hint
 
@@ -157,7 +157,7 @@ def test_only_tables_that_this_run_made_are_told_of_at_its_end() -> None:
     assert one.leave(drop=False) == ""
     one._tables_begun = True
     assert one.leave(drop=False) == (
-        "on s the table `u` stays; `bakeoff drop` removes what bakeoff made, by hand: DROP TABLE u"
+        "on s the table `u` stays; `bakeoff drop` removes what bakeoff created; by hand: DROP TABLE u"
     )
     one.system = instance("none", BOTH[0]).system
     assert one.leave(drop=False) == ""
@@ -200,7 +200,7 @@ def test_what_others_stored_is_where_the_next_run_begins_where_nothing_is_put_ba
     assert one.data
     assert (one.data.done, one.data.first_turn) == ([None], 7)
     (words,) = told
-    assert "row count: expected 100 rows, found 117 rows; the runs begin with what is there" in words
+    assert "was changed before: row count: expected 100 rows, found 117 rows; the runs use it unchanged" in words
 
 
 def test_of_data_that_may_have_grown_the_check_is_named_that_failed_all_the_same() -> None:
@@ -215,7 +215,7 @@ def test_of_data_that_may_have_grown_the_check_is_named_that_failed_all_the_same
     one.phases = cast(Any, SimpleNamespace(check=check, warnings=list))
     with pytest.raises(PlanError) as caught:
         one.find([], 7, pytest.fail)
-    assert caught.value.what.endswith("plan says: rows of the load: expected 100, found 99 (user7)")
+    assert caught.value.what.endswith("differs from the plan: rows of the load: expected 100, found 99 (user7)")
 
 
 def test_keys_of_data_that_nobody_has_changed_begin_with_the_first_turn() -> None:

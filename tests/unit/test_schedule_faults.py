@@ -184,7 +184,7 @@ def test_a_fault_that_a_run_did_not_last_for_is_told() -> None:
     run.faults.start()
     run.faults.end()
     run.faults.heal()
-    assert run.faults.records[0].failure == "the run had ended before"
+    assert run.faults.records[0].failure == "the run had already ended"
     assert not run.done
 
 
@@ -221,7 +221,7 @@ def test_the_clients_seconds_become_what_a_fault_did() -> None:
     full, hole = [10] * 10, [10, 10, *[0] * 7, 10]
     intervals = [second(at, hole if at == 6 else full, unknown=int(at == 6)) for at in range(12) for _ in range(2)]
     killed = FaultRecord(planned=fault("kill", at_s=4.2), begun_s=4.21, ended_s=4.7, back_s=4.88)
-    never = FaultRecord(planned=fault("kill", at_s=9.9), failure="the run had ended before")
+    never = FaultRecord(planned=fault("kill", at_s=9.9), failure="the run had already ended")
     result = ended_at(12.0)
     found = with_effects([killed, never], merge_intervals(intervals), intervals, [result], 2.0)
     assert found[1].effect is None
@@ -240,7 +240,7 @@ def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothi
     late = FaultRecord(planned=fault("restart", at_s=2.95), begun_s=3.1, ended_s=3.2, back_s=3.4)
     (found,) = with_effects([late], merge_intervals(intervals), intervals, [ended_at(5.0)], 2.0)
     assert found.effect is None
-    assert found.failure == "the window had ended before it was done"
+    assert found.failure == "the window ended before it was done"
     assert error_ratio_outside_faults([found], intervals, 2.0) is None
 
 

@@ -127,7 +127,7 @@ def test_a_file_that_says_nothing_of_use_still_counts_as_a_run(folder: Path, tex
     first = take(0)
     (path,) = folder.glob("*.run")
     path.write_text(text)
-    with pytest.raises(ServerError, match="does not say who it is"):
+    with pytest.raises(ServerError, match="unknown process"):
         take(0)
     first.free()
 

@@ -47,7 +47,7 @@ def test_a_run_ends_with_a_node_where_the_plan_says_so_and_else_where_nothing_is
     assert one_run.ends_now(frosty(frozen), cell, plan, at_s) is ends
 
 
-@pytest.mark.parametrize(("prepares_s", "stages"), [(0.2, []), (300.0, ["making ready (about 5 min 00 s)", "running"])])
+@pytest.mark.parametrize(("prepares_s", "stages"), [(0.2, []), (300.0, ["preparing (about 5 min 00 s)", "running"])])
 def test_a_client_that_has_much_to_make_ready_is_waited_for_and_told(prepares_s: float, stages: list[str]) -> None:
     waited, told = [], []
     engines: Any = SimpleNamespace(wait_ready=waited.append)

@@ -87,7 +87,7 @@ def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_pat
     found = run_record.started_again("galera", made.started_again)
     assert (found.severity, found.ok) == ("warning", False)
     assert found.words == (
-        "before this run of galera n2 had ended (killed by SIGKILL); started again:"
+        "before this run of galera n2 had ended (killed by SIGKILL); restarted:"
         " server.log of galera's run before may say why"
     )
     made.reset(tmp_path)

@@ -36,7 +36,7 @@ PLAN = 'title = "t"\n[systems.sqlite]\n{}\n[workload]\nkind = "ycsb"\n{}\n[facto
 def test_a_literal_secret_is_refused_whatever_it_is_called_and_never_repeated(lines: tuple[str, ...]) -> None:
     with pytest.raises(PlanError) as caught:
         resolve(PLAN.format(*lines).replace("[systems.sqlite]\nstart", "[systems.mariadb]\nstart"), Path("."))
-    assert "a secret is never written in a plan" in caught.value.what
+    assert "a plan must not contain a secret" in caught.value.what
     assert caught.value.hint
     assert "hunter2" not in f"{caught.value} {caught.value.hint}"
 

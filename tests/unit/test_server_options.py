@@ -25,6 +25,6 @@ def test_a_list_of_nodes_is_an_existing_system() -> None:
 
 def test_nobody_starts_nodes_of_an_existing_system() -> None:
     said: dict[str, Any] = SystemTable.model_validate({"nodes": 3, "address": "db1:1"}).options()
-    with pytest.raises(PlanError, match="`nodes` is of a server that is started") as caught:
+    with pytest.raises(PlanError, match="`nodes` is an option of managed servers") as caught:
         in_one_spelling(said, "systems.a", KEYS)
     assert caught.value.where == "systems.a.nodes"

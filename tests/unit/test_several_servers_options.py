@@ -21,17 +21,22 @@ SEVERAL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("kind", "setting", "value", "why"),
     [
-        ("mariadb", "server_id", "7", "every member has a number of its own"),
-        ("mariadb", "server-id", "7", "every member has a number of its own"),
+        ("mariadb", "server_id", "7", "bakeoff gives every member its own number, which identifies its changes"),
+        ("mariadb", "server-id", "7", "bakeoff gives every member its own number, which identifies its changes"),
         ("mariadb", "skip_log_bin", "ON", "follow the primary's binary log"),
-        ("mariadb", "replicate_do_db", "other", "no replica holds what its primary holds"),
+        ("mariadb", "replicate_do_db", "other", "with a part of the log left out, replicas differ from their primary"),
         ("mariadb", "rpl_semi_sync_master_enabled", "ON", "semi_sync = true in `start`"),
-        ("postgresql", "wal_level", "minimal", "too little in it for a replica"),
+        ("postgresql", "wal_level", "minimal", "the log level minimal records too little for a replica"),
         ("postgresql", "max_wal_senders", "1", "each of the 2 replicas needs one, and there would be 1"),
-        ("postgresql", "primary_conninfo", "host=db1", "which primary it follows"),
-        ("galera", "wsrep_cluster_address", "gcomm://db1", "the group that it belongs to"),
+        ("postgresql", "primary_conninfo", "host=db1", "bakeoff sets each replica's primary and slot"),
+        ("galera", "wsrep_cluster_address", "gcomm://db1", "bakeoff sets each node's name, addresses and group"),
         ("galera", "binlog_format", "MIXED", "ROW on every node"),
-        ("galera", "wsrep_sst_donor", "n1", "handed its data"),
+        (
+            "galera",
+            "wsrep_sst_donor",
+            "n1",
+            "bakeoff sets how a joining node receives its data, and from which node, as an unprivileged user",
+        ),
     ],
 )
 def test_settings_that_would_part_them_are_refused_with_the_reason(
@@ -62,7 +67,7 @@ def test_the_last_of_several_servers_has_a_port_that_exists(tmp_path: Path, kind
     with pytest.raises(PlanError) as caught:
         configured(kind, tmp_path, {"start": {**SEVERAL[kind], "port": highest + 1}})
     assert caught.value.what == "3 servers from port 65534 on would need port 65536, and ports end at 65535"
-    assert caught.value.hint == "write port = 65533 or less, or leave `port` out: free ones are taken"
+    assert caught.value.hint == "write port = 65533 or less, or leave out `port`: bakeoff finds free ones"
     assert caught.value.where == f"systems.{kind}.start.port"
 
 

@@ -130,7 +130,7 @@ def test_no_snapshot_is_made_of_nodes_that_do_not_hold_the_same(
 ) -> None:
     three.start()
     monkeypatch.setattr(three, "caught_up", lambda timeout_s: False)
-    with pytest.raises(ServerError, match="not all nodes held what was loaded within 1800 s"):
+    with pytest.raises(ServerError, match="not all nodes had the loaded data within 1800 s"):
         three.snapshot(place / "copy")
     assert not (place / "copy").exists()
     assert len(three.pids()) == 3

@@ -67,10 +67,10 @@ def test_compat_is_what_the_version_of_2012_did_and_options_go_before_it() -> No
         ({"mysql_ignore_errors": [True]}, "`mysql_ignore_errors` cannot be [true]", "list of the server's codes"),
         ({"script": "select_random_points", "tables": 2}, "select_random_points asks one table only", "tables = 1"),
         ({"mysql_storage_engine": "innodb; x"}, '`mysql_storage_engine` cannot be "innodb; x"', "name of an engine"),
-        ({"time": 60}, "`time` of sysbench has its place elsewhere in a plan", 'window = "10s" in [measure]'),
-        ({"mysql_port": 3306}, "`mysql_port` of sysbench has its place elsewhere", "host:port"),
-        ({"mysql-ssl": "on"}, "`mysql-ssl` of sysbench has its place elsewhere", "tls = true"),
-        ({"mysql-host": "db1"}, "`mysql-host` of sysbench has its place elsewhere", "address"),
+        ({"time": 60}, "`time` of sysbench belongs elsewhere in a plan", 'window = "10s" in [measure]'),
+        ({"mysql_port": 3306}, "`mysql_port` of sysbench belongs elsewhere", "host:port"),
+        ({"mysql-ssl": "on"}, "`mysql-ssl` of sysbench belongs elsewhere", "tls = true"),
+        ({"mysql-host": "db1"}, "`mysql-host` of sysbench belongs elsewhere", "address"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_sentence(options: dict[str, Any], what: str, hint: str) -> None:
@@ -161,7 +161,7 @@ def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
 
 def test_threads_that_fill_tables_of_their_own_need_as_many() -> None:
     assert plan(script="'bulk_insert'").cells
-    with pytest.raises(PlanError, match="each of which needs a table of its own, and there are enough for 1"):
+    with pytest.raises(PlanError, match="each of which needs a table of its own, and the data has enough for 1"):
         plan("[systems.sqlite]\n[factors]\nthreads = 4", script="'bulk_insert'")
 
 

@@ -114,7 +114,7 @@ def test_a_plan_may_be_judged_by_it_and_its_cells_keep_it() -> None:
     said = {"measure": 'objective = "updates_per_minute"', "workload": "preset = 'a'"}
     assert read(**said).cells[0].record.rates == [UPDATES]
     plan = read("preset = ['a', 'c']", measure=said["measure"], workload="")
-    assert any("has no updates_per_minute, so nothing is compared there" in words for words in plan.warnings)
+    assert any("has no updates_per_minute, so those are not compared" in words for words in plan.warnings)
 
 
 @pytest.mark.usefixtures("declared")

@@ -232,8 +232,8 @@ def test_what_belongs_elsewhere_is_named_as_ignored(tmp_path: Path) -> None:
         ("recordcuont=5", "unknown property `recordcuont`", "`recordcount`"),
         ("recordcount=5k", "`recordcount` must be a whole number, not `5k`", ""),
         ("readproportion=half", "`readproportion` must be a number", ""),
-        ("requestdistribution=zipf", "no request distribution `zipf`", "zipfian"),
-        ("workload=site.ycsb.workloads.TimeSeriesWorkload", "is not the core workload", "CoreWorkload"),
+        ("requestdistribution=zipf", "unknown request distribution `zipf`", "zipfian"),
+        ("workload=site.ycsb.workloads.TimeSeriesWorkload", "is not CoreWorkload", "CoreWorkload"),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_number(tmp_path: Path, line: str, what: str, hint: str) -> None:

@@ -40,7 +40,7 @@ def read(folder: Path) -> list[AnalysisRecord]:
         raise BundleError(
             f"{NAME} cannot be read ({type(error).__name__})",
             where=str(folder),
-            hint="it holds the verdicts that were given of this bundle; copy the bundle again",
+            hint="it holds the earlier verdicts of this bundle; copy the bundle again",
         ) from error
 
 
@@ -66,7 +66,7 @@ def _locked(folder: Path) -> Iterator[None]:
         until = time.monotonic() + _WAIT_S
         while not try_lock(handle):
             if time.monotonic() > until:
-                raise BundleError("another bakeoff is recording an analysis of this bundle", where=str(folder))
+                raise BundleError("another bakeoff process is recording an analysis of this bundle", where=str(folder))
             time.sleep(0.02)
     except OSError as error:
         if handle >= 0:

@@ -109,7 +109,7 @@ def _of_nodes(run: RunRecord) -> Iterator[str]:
 
 
 def _of_clients(run: RunRecord) -> Iterator[str]:
-    """All clients together are the run, where they are told of."""
+    """All clients together are the run, where the record lists them."""
     if not run.clients:
         return
     for name, parts, whole in (
@@ -133,7 +133,7 @@ def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
         stated = getattr(run, name)
         if (stated is None) != (expected is None) or not _close(stated or 0.0, expected or 0.0):
             words = ["not known" if one is None else f"{one:g}" for one in (stated, expected)]
-            yield f"{name} is {words[0]}, but by what it was taken from it is {words[1]}"
+            yield f"{name} is {words[0]}, but computed from its parts it is {words[1]}"
 
 
 def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
@@ -173,7 +173,7 @@ def _of_histogram(document: HistogramDoc) -> str | None:
         return f".mean_ns is {document.mean_ns:g}, but its values have a mean of about {least:g}"
     reached = np.cumsum(found.counts)
     for name, q in QUANTILES.items():
-        # A neighbour's value passes, too: ranks are rounded in more than one way.
+        # The value of an adjacent rank passes, too: ranks can be rounded in several ways.
         rank = rank_of(q, found.count)
         first, last = np.searchsorted(reached, [max(1, rank - 1), min(found.count, rank + 1)])
         value_ns = getattr(document, f"{name}_ns")

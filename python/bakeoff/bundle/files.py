@@ -27,7 +27,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_bytes(root: Path, name: str, data: bytes) -> Path:
-    """Writes root/name beside itself, then renames: a reader never sees half a file, also after a crash."""
+    """Writes a temporary file next to root/name, then renames it: a reader never sees half a file."""
     *folders, last = PurePath(name).parts
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -104,13 +104,13 @@ def disk_trouble(error: OSError, path: Path) -> BakeoffError:
         return BakeoffError(
             f"the disk is full: cannot write {path.name}",
             where=str(path.parent),
-            hint="free some space or give another folder with --out; finished runs are kept, continue with --resume",
+            hint="free some space or choose another folder with --out; finished runs are kept, continue with --resume",
         )
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return BundleError(
-            f"cannot write {path.name}: a link, or a file, stands where its folder should be",
+            f"cannot write {path.name}: its folder's path is a link or a file",
             where=str(path.parent),
-            hint="nothing in a bundle is followed; remove it, or choose another folder with --out",
+            hint="bakeoff follows no links in bundles; remove it, or choose another folder with --out",
         )
     return BakeoffError(
         f"cannot write {path.name}: {error.strerror}", where=str(path.parent), hint="choose another folder with --out"

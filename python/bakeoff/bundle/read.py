@@ -38,7 +38,7 @@ WINDOW_SLACK_RATIO = 0.01
 _CHUNK_BYTES = 1 << 20
 
 D = TypeVar("D", bound=Document)
-#: Of a table's columns those that are wanted: a server tells of a hundred, and reading them all takes its time.
+#: The wanted columns of a table: a server reports a hundred, and reading them all takes long.
 Pick = Callable[[list[str]], list[str]]
 
 
@@ -61,10 +61,8 @@ class Bundle:
             folder = folder.parent
         if not (folder / "bundle.json").is_file():
             raise BundleError(
-                f"{folder} is not a bundle: there is no bundle.json in it"
-                if folder.exists()
-                else f"no such bundle: {folder}",
-                hint="give the folder that `bakeoff run` named at its end",
+                f"{folder} is not a bundle: it has no bundle.json" if folder.exists() else f"no such bundle: {folder}",
+                hint="name the folder that `bakeoff run` printed at its end",
             )
         return cls(
             folder,
@@ -104,7 +102,7 @@ class Bundle:
         """By cell. What lacks of a cell that was measured is named."""
         found = {name: self._read(f"facts/{name}.json", FactsRecord) for name in self._names("facts")}
         for cell in dict.fromkeys(run.cell for run in self.runs if run.state == "done" and run.cell not in found):
-            self._note(f"facts/{cell}.json is missing: what its system was set to, and what it keeps, is not known")
+            self._note(f"facts/{cell}.json is missing, so the settings and durability of its system are unknown")
         return found
 
     @cached_property
@@ -158,13 +156,13 @@ class Bundle:
         nodes, planned = [node.name for node in run.nodes], _nodes_of(self.plan, cell)
         if run.state == "done" and nodes != planned:
             theirs, plans = (", ".join(names) or "none" for names in (nodes, planned))
-            raise BundleError(f"{name} has figures of the nodes {theirs}, and the plan's are {plans}")
+            raise BundleError(f"{name} has results of the nodes {theirs}, and the plan has {plans}")
         place = run.block, run.cell, run.attempt
         if place in others:
             raise BundleError(f"{name} is of the same cell and block as {others[place].id}")
 
     def _look_at_histograms(self, run: RunRecord) -> None:
-        """Those of single seconds are for whoever wants to plot them anew; here they only have to be whole."""
+        """Histograms of single seconds are for those who plot them; here they only have to be complete."""
         name = f"runs/{run.id}/histograms.json.gz"
         if run.state != "done":
             return
@@ -202,7 +200,7 @@ class Bundle:
 
 
 def _nodes_of(plan: PlanRecord, cell: CellRecord) -> list[str]:
-    """By name, those whose figures are told apart: where there is but one, all are its own."""
+    """By name, those with separate figures: with a single node, all figures are its own."""
     if cell.nodes:
         return cell.nodes
     try:
@@ -224,7 +222,7 @@ def _numbers(table: pa.Table) -> pa.Table:
         if not pa.types.is_floating(kind):
             raise ValueError(f"{name} does not hold numbers")
         if not np.isfinite(column.drop_null().to_numpy()).all():
-            raise ValueError(f"{name} holds a number that is none")
+            raise ValueError(f"{name} holds NaN or infinity")
     return table
 
 
@@ -242,11 +240,11 @@ def _unpack(data: bytes) -> None:
 
 
 def read_document(root: Path, name: str, model: type[D]) -> D:
-    """One JSON file as its model. Newer formats are refused kindly, damaged files and wrong figures by name."""
+    """One JSON file as its model. Newer formats, damaged files and contradictory figures are refused by name."""
     raw = _parse(name, _read_bytes(root, name, DOCUMENT_MAX_BYTES))
     found = raw.get("format") if isinstance(raw, dict) else None
     if isinstance(found, int) and found != BUNDLE_FORMAT:
-        older = "its figures were counted otherwise: run its plan.toml again, or read it with the bakeoff that wrote it"
+        older = "its results were counted differently: rerun its plan.toml, or read it with the bakeoff that wrote it"
         raise BundleError(
             f"{_short(name)} has format {found}; this bakeoff reads format {BUNDLE_FORMAT}",
             where=str(root),
@@ -265,7 +263,7 @@ def read_document(root: Path, name: str, model: type[D]) -> D:
 def _refuse_figure(root: Path, name: str, words: str | None) -> None:
     if words is not None:
         raise BundleError(
-            f"{_short(name)} holds a figure that cannot be: {words}",
+            f"{_short(name)} holds an impossible figure: {words}",
             where=str(root),
             hint="the file was changed or damaged; copy the bundle again",
         )
@@ -294,12 +292,12 @@ def _not_that(root: Path, name: str, error: ValidationError) -> BundleError:
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         return BundleError(
-            f"{_short(name)} holds something that this bakeoff does not know: {place}",
+            f"{_short(name)} holds a key that this bakeoff does not know: {place}",
             where=str(root),
             hint="it was written by a newer bakeoff, or changed; bundle.json names the version that wrote it",
         )
     return BundleError(
-        f"{_short(name)} is not what a bundle holds: {place}: {first['msg']}",
+        f"{_short(name)} is not valid: {place}: {first['msg']}",
         where=str(root),
         hint="the file was changed or cut short; copy the bundle again",
     )
@@ -314,10 +312,10 @@ def _cut_short(name: str, error: Exception) -> BundleError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
         return BundleError(
-            f"{_short(name)} is a link, and links in a bundle are not followed: they may lead anywhere",
-            hint="put the file itself in its place, or copy the bundle again",
+            f"{_short(name)} is a link, and bakeoff follows no links in bundles",
+            hint="replace it with the file itself, or copy the bundle again",
         )
     return BundleError(
         f"{_short(name)} cannot be read: it is cut short or damaged ({why})",
-        hint="copy the bundle again, or delete that run's folder and continue it with --resume",
+        hint="copy the bundle again, or delete that run's folder and continue with --resume",
     )

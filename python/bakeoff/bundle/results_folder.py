@@ -37,8 +37,8 @@ class Listed:
 def bundles_in(parent: Path) -> list[Listed]:
     """Newest first. BundleError where there is no such folder."""
     if not parent.is_dir():
-        hint = "`bakeoff run` makes it; name another with --results"
-        raise BundleError(f"there is no folder {parent}, so there are no bundles in it", hint=hint)
+        hint = "`bakeoff run` creates it; name another with --results"
+        raise BundleError(f"there is no folder {parent}", hint=hint)
     found = [listed(path.parent) for path in parent.glob("*/bundle.json")]
     return sorted(found, key=lambda one: (one.created, one.name), reverse=True)
 
@@ -76,7 +76,7 @@ def is_written(folder: Path) -> bool:
 def refuse_link(folder: Path) -> None:
     """What a link leads to lies elsewhere, and nobody named it. Raises BundleError."""
     if folder.is_symlink():
-        what = f"{folder} is a link, and what it leads to is not removed by it"
+        what = f"{folder} is a link, and bakeoff does not remove what it points to"
         raise BundleError(what, hint=f"name the bundle itself: {folder.resolve()}")
 
 
@@ -105,7 +105,7 @@ def remove(folder: Path, *, damaged: bool = False) -> tuple[int, list[str]]:
     if not damaged:
         Bundle.open(folder)
     elif not (folder / "bundle.json").is_file():
-        raise BundleError(f"{folder} is not a bundle: there is no bundle.json in it", hint="nothing was removed")
+        raise BundleError(f"{folder} is not a bundle: it has no bundle.json", hint="nothing was removed")
     with hold(folder, "bakeoff bundles remove"):
         return discard(folder)
 

@@ -50,18 +50,18 @@ def _changes(bundle: Bundle, now: Present) -> Iterator[tuple[str, str]]:
     was = bundle.machine
     if (now.machine.cpu_model, now.machine.cores) != (was.cpu_model, was.cores):
         yield (
-            f"this bundle was begun on another machine ({was.cpu_model}, {was.cores} cores)",
+            f"this bundle was started on another machine ({was.cpu_model}, {was.cores} cores)",
             "run the plan without --resume here, and compare the two bundles",
         )
     if (begun := _engine(bundle.info, was)) != (here := _engine(now.info, now.machine)):
-        yield f"this bundle was begun with {begun}, and here is {here}", f"install that one, or {_ANEW}"
+        yield f"this bundle was started with {begun}, and this is {here}", f"install that version, or {_ANEW}"
     yield from _changed_inputs(bundle.info.inputs, now.info.inputs)
     yield from _lost_runs(bundle.plan, now)
     yield from _lost_facts(bundle)
 
 
 def _engine(info: BundleInfo, machine: MachineFacts) -> str:
-    """Nothing of the binary where an older bundle does not tell."""
+    """Without the binary's hash where an older bundle does not record it."""
     build = f" (build {info.engine_sha256[:12]})" if info.engine_sha256 else ""
     return f"bakeoff {info.bakeoff_version} and engine {machine.engine}{build}"
 
@@ -69,41 +69,41 @@ def _engine(info: BundleInfo, machine: MachineFacts) -> str:
 def _changed_inputs(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name in was.keys() & now.keys():
         if was[name] != now[name]:
-            yield f"{name} has changed since this bundle was begun", f"put it back, or {_ANEW}"
+            yield f"{name} has changed since this bundle was started", f"restore it, or {_ANEW}"
 
 
 def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
-    hint = f"put the plan back (the bundle's own is plan.toml in it), or {_ANEW}"
+    hint = f"restore the plan (the bundle has a copy, plan.toml), or {_ANEW}"
     if now.plan.only:
-        hint = "leave --only out: this bundle has other cells, too"
+        hint = "leave out --only: this bundle has other cells, too"
     kept = {cell.id for cell in now.plan.cells}
     for cell in was.cells:
         if cell.id in kept:
             continue
         if why := now.skipped.get(cell.system):
             yield (
-                f"{cell.label} of this bundle cannot run now: {why}",
-                f"`bakeoff doctor` says how to get it, or {_ANEW}",
+                f"{cell.label} of this bundle can no longer run: {why}",
+                f"`bakeoff doctor` shows how to install it, or {_ANEW}",
             )
-        yield f"the plan no longer has the cell {cell.label} as it was when this bundle was begun", hint
+        yield f"the plan no longer has the cell {cell.label} with which this bundle was started", hint
     if now.plan.repetitions < was.repetitions:
         what = f"the plan has {now.plan.repetitions} repetitions, and this bundle has {was.repetitions}"
-        yield what, f"say --repetitions {was.repetitions}, or more"
+        yield what, f"write --repetitions {was.repetitions}, or more"
 
 
 def _lost_facts(bundle: Bundle) -> Iterator[tuple[str, str]]:
-    """Of a cell that has runs: `refuse_other_facts` would have nothing to hold the system against."""
+    """Of a cell that has runs: `refuse_other_facts` would have nothing to compare the system with."""
     labels = {cell.id: cell.label for cell in bundle.plan.cells}
     for run in bundle.runs:
         if run.state == "done" and run.cell not in bundle.facts:
             what = (
-                f"facts/{run.cell}.json is missing: whether the system of {labels[run.cell]} is as it was is not known"
+                f"facts/{run.cell}.json is missing, so changes of the system of {labels[run.cell]} cannot be detected"
             )
             yield what, f"copy the bundle again, or {_ANEW}"
 
 
 def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Path) -> None:
-    """The same for a system, which can be asked only when it runs. `cell`: its label."""
+    """The same for a system, which must be running. `cell`: its label."""
     changes = (
         []
         if (was.product, was.version) == (now.product, now.version)
@@ -116,27 +116,29 @@ def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Pa
     if changes:
         words = "; ".join(changes[:3]) + (f"; and {len(changes) - 3} more" if len(changes) > 3 else "")
         raise BundleError(
-            f"the system of {cell} has changed since this bundle was begun: {words}",
+            f"the system of {cell} has changed since this bundle was started: {words}",
             where=str(folder),
-            hint=f"put it back as it was, or {_ANEW}",
+            hint=f"restore it, or {_ANEW}",
         )
 
 
 def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
-    """Its errors held against another budget. Nothing else that is found of a run depends on how the plan judges."""
-    anew = errors_within(run, error_budget_ratio)
-    return run.model_copy(update={"validity": [anew if each.name == ERRORS else each for each in run.validity]})
+    """Its errors checked against another budget. No other check of a run depends on the plan's rules."""
+    judged = errors_within(run, error_budget_ratio)
+    return run.model_copy(update={"validity": [judged if each.name == ERRORS else each for each in run.validity]})
 
 
 def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
-    """What a reader of the bundle must know of its runs having been made at two times."""
+    """What a reader must know of a bundle whose runs come from two sessions."""
     words = [f"{CONTINUED}{now.info.created} with {finished} runs made before"]
     if added := len(now.plan.cells) - len(bundle.plan.cells):
-        words.append(f"new cells: {added}; they shared no block with those runs, so drift lies between them")
+        words.append(
+            f"new cells: {added}; they share no block with the earlier runs, so drift may add to the difference"
+        )
     was, budget = bundle.plan.error_budget_ratio, now.plan.error_budget_ratio
     if was != budget:
         change = f"the error budget was {percent_words(was)} and is {percent_words(budget)}"
-        words.append(f"{change}: those runs are judged anew")
+        words.append(f"{change}: the earlier runs are judged by the new one")
     if now.plan.fleet != bundle.plan.fleet:
         words.append(f"their clients ran on {bundle.plan.fleet_words}, and now run on {now.plan.fleet_words}")
     if now.machine.kernel != bundle.machine.kernel:

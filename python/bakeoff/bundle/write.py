@@ -43,7 +43,9 @@ def new_folder(parent: Path, title: str) -> Path:
             continue
         except OSError as error:
             raise files.disk_trouble(error, folder) from error
-    raise BundleError(f"cannot make a new folder for results: {parent / stem} exists", hint="give another with --out")
+    raise BundleError(
+        f"cannot create a new folder for results: {parent / stem} exists", hint="choose another with --out"
+    )
 
 
 def folder_at(path: Path) -> Path:
@@ -55,9 +57,9 @@ def folder_at(path: Path) -> Path:
         raise files.disk_trouble(error, path) from error
     if not taken:
         return path
-    what, how = "this folder is not empty", "give another with --out"
+    what, how = "this folder is not empty", "choose another with --out"
     if (path / "bundle.json").exists():
-        what, how = "there is a bundle already", f"{how}, or continue this one with --resume"
+        what, how = "this folder holds a bundle already", f"{how}, or continue this one with --resume"
     raise BundleError(what, where=str(path), hint=how)
 
 
@@ -67,9 +69,9 @@ def hold(folder: Path, title: str) -> Lock:
         return Lock.take(folder / "bundle.lock", Holder(os.getpid(), title))
     except Held as held:
         raise BundleError(
-            f"another bakeoff is writing into this bundle ({held})",
+            f"another bakeoff run is writing into this bundle ({held})",
             where=str(folder),
-            hint="wait until it has ended, or end it with Ctrl-C",
+            hint="wait until it ends, or stop it with Ctrl-C",
         ) from None
 
 
@@ -135,10 +137,7 @@ class BundleWriter:
         resume.refuse_changes(bundle, now)
         finished = sum(run.state == "done" for run in bundle.runs)
         told = [resume.words_of_break(bundle, now, finished)] if finished else []
-        told += [
-            f"found when it was continued: {damage} (a run without its result was made again)"
-            for damage in bundle.damage
-        ]
+        told += [f"found on resuming: {damage} (a run without a result was repeated)" for damage in bundle.damage]
         self._judge_anew(bundle, now.plan.error_budget_ratio)  # before the plan says so: it may be cut short
         files.write_text(self.folder, "plan.toml", plan_text)
         self.plan(now.plan)

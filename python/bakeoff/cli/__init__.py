@@ -44,16 +44,17 @@ example:
   bakeoff run plans/quickstart.toml        run a comparison, print the answer, write a bundle with report.html
 
 exit codes:
-  0 done   1 done, but a check, a threshold or runs that a figure needs failed   2 wrong use or plan
+  0 done   1 done, but a check, a threshold or a required run failed   2 wrong usage or plan
   3 server or environment failed   4 done, a threshold is undecided   130 interrupted, finished runs kept
 """
 
 
 def parser() -> argparse.ArgumentParser:
-    """The one definition of all commands; the reference page is made from it."""
+    """The one definition of all commands; the reference page is generated from it."""
     top: argparse.ArgumentParser = _Parser(
         prog="bakeoff",
-        description="Declare a database comparison in one file, run it with one command, get an answer you can defend.",
+        description="Declare a database comparison in one file, run it with one command, get an answer that you"
+        " can defend.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -71,10 +72,10 @@ _NAMING_FOLDERS = ("HOME", "BAKEOFF_CACHE", "XDG_CACHE_HOME", "TMPDIR")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains as everything else does."""
+    """Reports errors in the same form as every command."""
 
     def _print_message(self, message: str, file: object = None) -> None:
-        """Help and version, which argparse prints without looking whether it could."""
+        """Help and version: argparse ignores a failed write."""
         if message:
             show(message.removesuffix("\n"))
             flush()
@@ -116,15 +117,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _refuse_undecodable(arguments: Sequence[str]) -> None:
     """Names go into plans, bundles and configuration files, all of which are UTF-8."""
     names = [*arguments, *(os.environ.get(name, "") for name in _NAMING_FOLDERS)]
-    with suppress(FileNotFoundError):  # a folder that was removed under us is no matter until it is used
+    with suppress(FileNotFoundError):  # a removed working folder matters only when it is used
         names.append(os.getcwd())
     for name in names:
         if any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise PlanError("a name is not UTF-8 text", where=name, hint="rename it, or give another")
+            raise PlanError("a name is not UTF-8 text", where=name, hint="rename it, or choose another name")
 
 
 def _sentence(error: Exception) -> BakeoffError:
-    """What no part of the program put into words itself still gets one sentence."""
+    """Every error ends as one sentence, also one that no part of the program has put into words."""
     if isinstance(error, BakeoffError):
         return error
     if isinstance(error, OSError):
@@ -133,14 +134,14 @@ def _sentence(error: Exception) -> BakeoffError:
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("bakeoff"):
         package = error.name.partition(".")[0]
         return BakeoffError(
-            f"the Python package {package} is missing, which bakeoff needs",
-            hint=f"`{sys.executable} -m pip install {package}`, or install bakeoff anew, which brings all it needs",
+            f"bakeoff needs the Python package {package}, which is not installed",
+            hint=f"`{sys.executable} -m pip install {package}`, or reinstall bakeoff with all its dependencies",
         )
     if isinstance(error, MemoryError):
-        return BakeoffError("there is not enough memory", hint="free some, or make the plan or its data smaller")
+        return BakeoffError("not enough memory", hint="free some memory, or make the plan or its data smaller")
     return BakeoffError(
-        f"this should not have happened: {type(error).__name__}: {error}",
-        hint="a bug in bakeoff; `bakeoff --debug ...` shows where",
+        f"internal error: {type(error).__name__}: {error}",
+        hint="this is a bug in bakeoff; `bakeoff --debug ...` shows where",
     )
 
 

@@ -31,8 +31,8 @@ def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
 
 
 def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[Metric]:
-    """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything. where: they
-    are said, an option or a plan."""
+    """Each metric once; PlanError for one that does not exist, or that no bundle has a value of. where: the option or
+    plan that names them."""
     from ..analysis.percentiles import same_operation
     from ..analysis.registry import UnknownMetric, is_watched, metric
     from ..suggestions import meant
@@ -47,14 +47,12 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
         if part := found[-1].part:
             known = sorted({known for bundle in bundles for known in _parts(bundle, name)})
             if part not in known and (is_watched(name) or not any(same_operation(part, each) for each in known)):
-                raise PlanError(
-                    f"no run of the bundle knows `{part}`", where=f"{where} {name}", hint=meant(part, known)
-                )
+                raise PlanError(f"no run of the bundle has `{part}`", where=f"{where} {name}", hint=meant(part, known))
     return found
 
 
 def _parts(bundle: Bundle, name: str) -> list[str]:
-    """What parts a name can have here: operations, or columns of what was watched."""
+    """The parts that a name can have: operations, or columns of server and machine metrics."""
     from ..analysis.registry import is_watched
 
     if not is_watched(name):
@@ -71,25 +69,29 @@ def _parts(bundle: Bundle, name: str) -> list[str]:
 
 
 def add_running(p: argparse.ArgumentParser) -> None:
-    """What is said of running a plan, wherever the plan comes from."""
-    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
+    """The options of commands that run a plan."""
+    p.add_argument(
+        "--dry-run", action="store_true", help="print cells, repetitions, estimated time and disk; start nothing"
+    )
     where = p.add_mutually_exclusive_group()
     where.add_argument(
-        "--out", type=Path, metavar="BUNDLE", help="make the bundle here: a folder that is empty or not there yet"
+        "--out", type=Path, metavar="BUNDLE", help="write the bundle into this folder, which must be new or empty"
     )
     where.add_argument(
         "--results",
         type=Path,
         metavar="DIR",
-        help=f"make a new folder for the bundle in this one (default: {RESULTS})",
+        help=f"create the bundle's folder in this one (default: {RESULTS})",
     )
     add_fleet(p)
-    p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
+    p.add_argument(
+        "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
+    )
     add_beside(p)
     p.add_argument(
         "--allow-disturbed",
         action="store_true",
-        help="count runs that other processes slowed, and repeat none: every figure carries the mark",
+        help="count disturbed runs and repeat none; every figure is marked as disturbed",
     )
     p.add_argument(
         "--wait-until-quiet",
@@ -97,14 +99,14 @@ def add_running(p: argparse.ArgumentParser) -> None:
         const="",
         type=not_a_plan,
         metavar="DURATION",
-        help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
-        " disturbed one; at most so long each time (10m), then go on",
+        help="wait until other processes are idle, before the first run and before each repeat of a disturbed run;"
+        " with a DURATION (10m) at most that long each time, then continue",
     )
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
-    told = p.add_mutually_exclusive_group()
-    add_json(told)
-    told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
+    output = p.add_mutually_exclusive_group()
+    add_json(output)
+    output.add_argument("--events", action="store_true", help="print events as JSON lines on stdout, for programs")
 
 
 def add_fleet(parser: argparse.ArgumentParser) -> None:
@@ -115,13 +117,14 @@ def add_fleet(parser: argparse.ArgumentParser) -> None:
         dest="said",
         type=_fleet_key,
         metavar="MACHINES",
-        help="run the clients there, whatever the plan's [fleet] says: tls://SCHEDULER:8786, ssh=load1,load2, or"
+        help="run the clients on these machines instead of the plan's [fleet]: tls://SCHEDULER:8786,"
+        " ssh=load1,load2, or"
         " local=4 (workers on this machine)",
     )
 
 
 def not_a_plan(words: str) -> str:
-    """Of an option that needs no value and would take the plan's name for it."""
+    """For an option whose value is optional, and which would take the plan's name as its value."""
     if words.endswith(".toml"):
         raise argparse.ArgumentTypeError(f"{words} is a plan: write the plan before this option")
     return words
@@ -145,12 +148,12 @@ def add_set(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="said",
         metavar="KEY=VALUE",
-        help="say this instead of what the plan says: measure.window=5s; may be repeated",
+        help="override a value of the plan: measure.window=5s; may be repeated",
     )
 
 
 def add_beside(parser: argparse.ArgumentParser) -> None:
-    """What to do while another bakeoff measures on the same cores."""
+    """What to do while another bakeoff run measures on the same cores."""
     beside = parser.add_mutually_exclusive_group()
     beside.set_defaults(beside="refuse")
     beside.add_argument(
@@ -165,12 +168,12 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="together",
         dest="beside",
-        help="go on next to another run on the same cores; runs that it disturbed are no evidence",
+        help="run alongside another bakeoff run on the same cores; runs that it disturbs do not count",
     )
 
 
 def add_json(parser: argparse._ActionsContainer, *, of_verb: bool = False) -> None:
-    """of_verb: the parser is of a verb of a command, before which it may have been said, too."""
+    """of_verb: the parser is that of a command's verb; the option may also be given before the verb."""
     parser.add_argument(
         "--json",
         action="store_true",

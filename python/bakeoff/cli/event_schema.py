@@ -1,5 +1,5 @@
-"""What `bakeoff run --events` tells: one JSON document a line. It is another program's input, so nothing is taken away
-or given another meaning without a new `EVENTS_FORMAT`; new events and new fields may come."""
+"""The events of `bakeoff run --events`: one JSON document per line. Other programs read them, so no field is removed
+or changes its meaning without a new `EVENTS_FORMAT`; new events and fields may be added."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class CellDescription(Document):
 
 
 class Begin(Document):
-    """The first line: what will be run."""
+    """The first line: the runs to come."""
 
     event: Literal["begin"] = "begin"
     format: int = EVENTS_FORMAT
     bakeoff_version: str
     title: str
-    bundle: str = Field(description="the folder that is written")
+    bundle: str = Field(description="the bundle's folder")
     cells: list[CellDescription]
-    runs: int = Field(description="of the whole plan; of a search, the most that it may take")
-    runs_done: int = Field(description="that the bundle has already (`--resume`)")
+    runs: int = Field(description="runs of the whole plan; for a search, its maximum")
+    runs_done: int = Field(description="runs that the bundle has already (`--resume`)")
 
 
 class CellAdded(Document):
@@ -43,13 +43,13 @@ class CellAdded(Document):
 
 
 class Loading(Document):
-    """A system is started and its data are made."""
+    """bakeoff starts a system and loads its data."""
 
     event: Literal["loading"] = "loading"
     system: str
     cell: str
-    done: int = Field(description="rows")
-    total: int = Field(description="rows; 0: not known yet")
+    done: int = Field(description="rows loaded")
+    total: int = Field(description="rows to load; 0: not known yet")
     elapsed_s: float
 
 
@@ -63,47 +63,47 @@ class RunBegins(Document):
 
 
 class Phase(Document):
-    """A run has come to its next step."""
+    """A run has reached its next step."""
 
     event: Literal["phase"] = "phase"
     run: str
-    phase: str = Field(description="`resetting`, `warming`, `running`, `draining`, `checking`; others may come")
+    phase: str = Field(description="`resetting`, `warming`, `running`, `draining`, `checking`; others may be added")
 
 
 class Second(Document):
-    """One second of a run, all clients together."""
+    """One second of a run, summed over all clients."""
 
     event: Literal["interval"] = "interval"
     run: str
-    second: int = Field(description="since the warm-up began")
+    second: int = Field(description="seconds since the warm-up began")
     length_s: float
     warm_up: bool
-    ok: int = Field(description="operations that ended right")
+    ok: int = Field(description="correct operations")
     errors: int
     rate_ops_per_s: float
-    mean_ms: float | None = Field(description="of the response times; null: nothing ended")
+    mean_ms: float | None = Field(description="mean response time; null: no operation ended")
     p50_ms: float | None
     p95_ms: float | None
     p99_ms: float | None
     max_ms: float | None
-    reads: int = Field(description="statements, where the workload counts them")
+    reads: int = Field(description="statements that read, where the workload counts statements")
     writes: int
     others: int
-    retries: int = Field(description="attempts beyond an operation's first")
-    retries_after_conflict: int = Field(description="of them, those after a conflict with others")
+    retries: int = Field(description="attempts after an operation's first one")
+    retries_after_conflict: int = Field(description="retries after a conflict with other transactions")
     reconnects: int
 
 
 class WarningEvent(Document):
-    """Something that a person should know."""
+    """Something that the user should know."""
 
     event: Literal["warning"] = "warning"
-    run: str = Field(description="empty: of no run")
+    run: str = Field(description="the run concerned; empty: none")
     words: str
 
 
 class RunEnds(Document):
-    """A run has ended, and what may be believed of it."""
+    """A run has ended; `valid`, `standing` and `findings` say whether it counts."""
 
     event: Literal["run_ends"] = "run_ends"
     run: str
@@ -112,11 +112,11 @@ class RunEnds(Document):
     state: Literal["done", "failed"]
     failure: str
     valid: bool
-    standing: Standing = Field(description="`disturbed`: something outside slowed it, and it is no evidence")
+    standing: Standing = Field(description="`disturbed`: other processes slowed it, so it does not count")
     attempt: int = Field(
-        description="of the runs of this cell in this block; from 2 on it repeats a disturbed or failed one"
+        description="number of the attempt at this cell in this block; from 2 on it repeats a disturbed or failed run"
     )
-    findings: list[Validity] = Field(description="what speaks against it")
+    findings: list[Validity] = Field(description="the checks that the run failed")
     rate_ops_per_s: float
     error_ratio: float
     errors: dict[str, int]
@@ -124,7 +124,7 @@ class RunEnds(Document):
 
 
 class Compared(Document):
-    """One comparison of the answer."""
+    """One comparison from the answer."""
 
     event: Literal["comparison"] = "comparison"
     objective: str = Field(description="a metric's name")
@@ -132,15 +132,17 @@ class Compared(Document):
 
 
 class Done(Document):
-    """The last line of a run that began, whatever became of it."""
+    """The last line, however the command ended."""
 
     event: Literal["done"] = "done"
     state: Literal["complete", "interrupted", "failed"]
     exit_code: int
-    error: str = Field(description="what ended it early; empty: nothing did")
+    error: str = Field(description="the error that ended it early; empty: none")
     headline: list[str] = Field(description="the answer's first sentences")
-    bundle: str = Field(description="its folder; empty: refused before anything was measured, and none is left")
-    report: str | None = Field(description="report.html; null: none was made")
+    bundle: str = Field(
+        description="the bundle's folder; empty: the plan was refused before any measurement, and no bundle is left"
+    )
+    report: str | None = Field(description="path of report.html; null: not written")
 
 
 Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningEvent | RunEnds | Compared | Done

@@ -1,7 +1,7 @@
-"""The terminal's edge: everything that a command prints goes through `show`, `print_json` or `say`.
+"""Everything that a command prints goes through `show`, `print_json` or `say`.
 
-Titles, servers and error messages may hold anything; what would steer a terminal is shown as its escape. A reader that
-has gone (`| head -1`) ends the printing and nothing else: the work goes on, and the exit code is that of the work.
+Titles, servers and error messages may hold anything; control characters are shown as escapes. A reader that
+closes the pipe (`| head -1`) ends only the printing: the work continues and decides the exit code.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..terminal import aligned, printable
 
 
 def open_streams() -> BakeoffError | None:
-    """Streams that our caller closed become /dev/null, lest the next file that is opened take their place. Returns what
-    is wrong: without stdout there is nowhere to put an answer."""
+    """Streams that our caller closed become /dev/null, so that the next opened file does not take their place. Returns
+    an error where stdout is closed: an answer would be lost."""
     closed = sys.stdout is None
     for descriptor in range(3):
         try:
@@ -30,8 +30,8 @@ def open_streams() -> BakeoffError | None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not cost the answer
-    what = "standard output is closed, so there is nowhere to put an answer"
-    return BakeoffError(what, hint="send it to a file, or to /dev/null") if closed else None
+    what = "standard output is closed, so the answer cannot be printed"
+    return BakeoffError(what, hint="redirect it to a file, or to /dev/null") if closed else None
 
 
 def _nowhere() -> TextIO:
@@ -39,7 +39,7 @@ def _nowhere() -> TextIO:
 
 
 def show(text: str = "") -> None:
-    """What was asked for, to stdout."""
+    """Prints a command's result to stdout."""
     try:
         sys.stdout.write(printable(text) + "\n")
     except OSError as error:
@@ -52,7 +52,7 @@ def print_json(document: Any) -> None:
 
 
 def flush() -> None:
-    """A full disk is noticed here, not by Python at exit."""
+    """Notices a full disk here, not at Python's exit."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -60,21 +60,22 @@ def flush() -> None:
 
 
 def _lose_stdout(error: OSError) -> None:
-    """A reader that has gone had enough; anything else lost what was asked for."""
+    """A closed pipe is no error; any other failure lost the result."""
     forget(sys.stdout)
     if not isinstance(error, BrokenPipeError):
         raise BakeoffError(
-            f"standard output cannot be written: {error.strerror}", hint="send it to a file on a disk with room"
+            f"standard output cannot be written: {error.strerror}",
+            hint="redirect it to a file on a disk with free space",
         ) from error
 
 
 def forget(stream: TextIO) -> None:
-    """What could not be written to it is not tried again at exit."""
+    """Discards what could not be written, so that Python does not try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def confirmed(question: str) -> bool:
-    """Asks the person; False also where nobody is there to answer."""
+    """Asks the user; False where stdin is no terminal."""
     if not sys.stdin.isatty():
         return False
     say(f"{question} [y/N] ", end="")
@@ -87,7 +88,7 @@ def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:
 
 
 def say(words: str, *, before: str = "", end: str = "\n") -> None:
-    """To the person, not to the pipe. before: control sequences of our own."""
+    """Prints to stderr, for the user. before: control sequences of our own."""
     try:
         sys.stderr.write(f"{before}{printable(words)}{end}")
         sys.stderr.flush()

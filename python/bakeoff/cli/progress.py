@@ -1,5 +1,5 @@
-"""What is seen while a plan runs: one line that moves on a terminal; when piped a line for each run, and between them
-one every few seconds. With `--events`, what happens as JSON lines on stdout for other programs, too."""
+"""Progress of a running plan. On a terminal: a line for each finished run, warnings, and a status line that is redrawn
+in place. On a pipe: the same lines, and a status line every few seconds. `--events` adds JSON lines on stdout."""
 
 from __future__ import annotations
 
@@ -25,50 +25,65 @@ from .event_schema import Begin, CellAdded, CellDescription, Loading, Phase, Run
 from .output import flush, say, show
 
 CLEAR = "\r\x1b[K"
-#: Between two lines when piped, at least.
+#: Shortest time between two lines on a pipe.
 PIPED_EVERY_S = 5.0
+#: Letters of the progress bar, and the narrowest terminal that shows it.
+BAR_WIDTH = 10
+BAR_FROM_COLUMNS = 100
 
 
 class Line(View):
-    """Runs done, current rate, p99, errors, time left, on stderr. clock: seconds of any origin."""
+    """Finished runs, current throughput, p99, errors and time left, on stderr. clock: seconds of any origin.
+    estimated_run_s: the length of a run, for the time left before one has ended."""
 
-    def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        estimated_run_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._moving = sys.stderr.isatty() and not quiet
         self._quiet = quiet
+        self._estimated_run_s = estimated_run_s
         self._clock = clock
         self._since = self._said = clock()  # the end of the run before, or of loading
         self._done = self._total = self._errors = 0
         self._loads = False
-        self._lengths_s: dict[str, list[float]] = {}  # of the runs made so far, by cell
+        self._lengths_s: dict[str, list[float]] = {}  # of the finished runs, by cell
         self._at_most = False
         self._clients = self._machines = 1
+        self._warned: set[str] = set()
         self._now = ""
+        self._window_s = 0.0
+        self._warm_up_seconds = 0
         self._rates: dict[int, tuple[int, float, int]] = {}
 
     def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
         self._total, self._done, self._since, self._at_most = runs, done, self._clock(), at_most
         if done:
-            self._say(f"{done} of {'at most ' if at_most else ''}{runs} runs are there already")
+            self.note(f"{done} of {'at most ' if at_most else ''}{runs} runs are done already")
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         self._loads = True
         if progress is None:
             self._draw(f"{cell.record.system}: starting and loading")
-        else:
-            share = progress.done / progress.total if progress.total else 1.0
-            rows = share * cell.workload.loaded_rows
-            rate = rows / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
-            self._draw(f"{cell.record.system}: loading {share:.0%}, {rate:,.0f} rows/s")
+            return
+        share = progress.done / progress.total if progress.total else 1.0
+        rate = share * cell.workload.loaded_rows / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
+        left = f", {seconds_words(progress.elapsed_s * (1 / share - 1))} left" if 0 < share < 1 else ""
+        self._draw(f"{cell.record.system}: loading {share:.0%}, {rate:,.0f} rows/s{left}")
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:
-        self._now = f"{slot.run} {cell.record.label}"
+        self._now = cell.record.label if self._moving else f"{slot.run} {cell.record.label}"
         self._clients, self._machines = cell.clients, 1
+        self._window_s = cell.expected_window_s if self._moving else 0.0
         self._rates = {}
-        self._errors = 0
+        self._errors = self._warm_up_seconds = 0
         self._draw(self._now)
 
     def stage(self, words: str) -> None:
-        if self._loads:  # once for many runs, so it is no part of one
+        if self._loads:  # loading serves many runs, so it is not part of one run's length
             self._since, self._loads = self._clock(), False
         self._draw(f"{self._now}: {words}")
 
@@ -76,8 +91,8 @@ class Line(View):
         self._machines = machines
 
     def interval(self, interval: Interval) -> None:
-        """Clients report the same second one after the other; their counts are added, the slowest p99 is shown when all
-        of them have."""
+        """Clients report the same second one after the other: counts are added, and the slowest client's p99 is shown
+        when all have reported."""
         whole = [s for s in interval.series if not s.part]
         ok = [s.response for s in whole if s.outcome == "ok"]
         count, p99_ns, clients = self._rates.get(interval.second, (0, 0.0, 0))
@@ -87,33 +102,53 @@ class Line(View):
         self._errors += sum(s.response.count for s in whole if s.outcome != "ok")
         if clients + 1 < self._clients:
             return
-        phase = "warm-up" if interval.warm_up else f"second {interval.second}"
         rate = count / interval.length_s if interval.length_s > 0 else 0.0
         p99 = f"p99 {duration_words(p99_ns)}" if count else "no p99"
-        words = f"{self._now}: {phase}, {rate:,.0f} ops/s, {p99}, errors {self._errors}"
+        errors = f", errors {self._errors}" if self._errors or not self._moving else ""
+        words = f"{self._now}: {self._phase(interval)}, {rate:,.0f} ops/s, {p99}{errors}"
         self._draw(f"{words}, {self._clients} clients on {self._machines} machines" if self._machines > 1 else words)
+
+    def _phase(self, interval: Interval) -> str:
+        if interval.warm_up:
+            self._warm_up_seconds = interval.second + 1
+            return "warm-up"
+        if not self._moving:
+            return f"second {interval.second}"
+        return f"{interval.second + 1 - self._warm_up_seconds} of {self._window_s:.0f} s"
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         self._done += 1
         before_s, self._since, self._loads = self._since, self._clock(), False
         self._lengths_s.setdefault(slot.cell, []).append(self._since - before_s)
         if record.state == "failed":
-            self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
-        elif not self._moving and not self._quiet:
+            self.note(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
+            return
+        if not self._quiet:
             words = f"p99 {time_words(record.response, 'p99_ms') or 'not stated'}"
             flag = "" if record.standing == "valid" else f", {record.standing.upper()}"
-            self._say(
+            left = "" if self._moving else self._left(", ")
+            self.note(
                 f"{self._count()} {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
-                f"{words}, errors {sum(record.errors.values())}{flag}{self._left(', ')}"
+                f"{words}, errors {sum(record.errors.values())}{flag}{left}"
             )
+        self._warn(slot, record)
+
+    def _warn(self, slot: Slot, record: RunRecord) -> None:
+        """Why a run does not count; what else is wrong with it only the first time."""
+        for found in record.validity:
+            new = found.severity == "warning" and found.name not in self._warned
+            if found.ok is False and (found.severity == record.standing or new):
+                self.note(f"warning: {slot.run}: {found.words}")
+                self._warned.add(found.name)
 
     def repeated(self, runs: int) -> None:
         self._total += runs
 
     def message(self, words: str) -> None:
-        self._say(words)
+        self.note(words)
 
-    def _say(self, words: str) -> None:
+    def note(self, words: str) -> None:
+        """A line that stays. On a terminal the status line, which it replaces, returns with the next report."""
         self._said = self._clock()
         say(words, before=CLEAR if self._moving else "")
 
@@ -122,28 +157,58 @@ class Line(View):
             say("", before=CLEAR, end="")
 
     def _draw(self, words: str) -> None:
-        line = f"{self._count()} {words}" if self._total else words
         if self._moving:
-            left = self._left(" | ")
-            say(f"{line[: 118 - len(left)]}{left}", before=CLEAR, end="")
+            say(self._status(words), before=CLEAR, end="")
         elif not self._quiet and self._clock() - self._said >= PIPED_EVERY_S:
-            self._say(f"{line}{self._left(', ')}")
+            line = f"{self._count()} {words}" if self._total else words
+            self.note(f"{line}{self._left(', ')}")
+
+    def _status(self, words: str) -> str:
+        """`[12/60 ##........] 8 min 20 s left | what happens now`, cut to the terminal's width."""
+        columns = _columns() - 1
+        if not self._total:
+            return words[:columns]
+        count = self._count()
+        if columns >= BAR_FROM_COLUMNS - 1:
+            filled = int(BAR_WIDTH * self._share_done())
+            count = f"{count[:-1]} {'#' * filled}{'.' * (BAR_WIDTH - filled)}]"
+        return f"{count}{self._left(' ', estimated=True)} | {words}"[:columns]
+
+    def _share_done(self) -> float:
+        """Of all runs; the current one counts by its time."""
+        lengths_s = self._mean_length_s()
+        current = 0.0 if self._loads or not lengths_s else min(1.0, (self._clock() - self._since) / lengths_s)
+        return min(1.0, (self._done + current) / self._total) if self._total else 0.0
+
+    def _mean_length_s(self) -> float | None:
+        """Of a run: the mean over the cells of each one's mean, because runs of one system may take much longer, and
+        every cell has as many runs. Before the first has ended, as estimated."""
+        return fmean(map(fmean, self._lengths_s.values())) if self._lengths_s else self._estimated_run_s
 
     def _count(self) -> str:
         return f"[{self._done}, at most {self._total}]" if self._at_most else f"[{self._done}/{self._total}]"
 
-    def _left(self, before: str) -> str:
-        """By the mean length of each cell's runs so far: those of one system may take much longer, and each cell will
-        have as many. Nothing before the first."""
-        if not self._lengths_s:
+    def _left(self, before: str, *, estimated: bool = False) -> str:
+        """estimated: also before the first run has ended."""
+        length_s = self._mean_length_s()
+        if length_s is None or not (self._lengths_s or estimated):
             return ""
-        whole_s = fmean(map(fmean, self._lengths_s.values())) * (self._total - self._done)
+        whole_s = length_s * (self._total - self._done)
         left_s = whole_s if self._loads else max(0.0, whole_s - (self._clock() - self._since))
-        return f"{before}{'at most ' if self._at_most else ''}{seconds_words(left_s)} left"
+        about = "at most " if self._at_most else "" if self._lengths_s else "about "
+        return f"{before}{about}{seconds_words(left_s)} left"
 
 
-def tell(event: Document) -> None:
-    """Strict JSON in ASCII: whatever a database said, nothing in it steers a terminal."""
+def _columns() -> int:
+    """The width of the terminal behind stderr; stdout may be a file."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def emit(event: Document) -> None:
+    """Strict JSON in ASCII, so that no text of a database can control a terminal."""
     show(json.dumps(event.model_dump(mode="json"), allow_nan=False))
     flush()
 
@@ -155,10 +220,12 @@ _SAME_OF_A_RUN = (
 
 
 class Events(Line):
-    """Told of everything that the progress line is."""
+    """The same progress, and each step as a JSON line on stdout."""
 
-    def __init__(self, plan: ResolvedPlan, bundle: Path, *, quiet: bool = False) -> None:
-        super().__init__(quiet=quiet)
+    def __init__(
+        self, plan: ResolvedPlan, bundle: Path, *, quiet: bool = False, estimated_run_s: float | None = None
+    ) -> None:
+        super().__init__(quiet=quiet, estimated_run_s=estimated_run_s)
         self._plan = plan
         self._bundle = bundle
         self._run = ""
@@ -166,12 +233,12 @@ class Events(Line):
         self._seconds: dict[int, list[Interval]] = defaultdict(list)
 
     def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
-        tell(
+        emit(
             Begin(
                 bakeoff_version=__version__,
                 title=self._plan.record.title,
                 bundle=os.path.abspath(self._bundle),
-                cells=[_told(cell) for cell in self._plan.cells],
+                cells=[_event_cell(cell) for cell in self._plan.cells],
                 runs=runs,
                 runs_done=done,
             )
@@ -179,45 +246,45 @@ class Events(Line):
         super().begin(runs, done, at_most=at_most)
 
     def cell_added(self, cell: Cell) -> None:
-        tell(CellAdded(cell=_told(cell)))
+        emit(CellAdded(cell=_event_cell(cell)))
         super().cell_added(cell)
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         done, total, elapsed_s = (progress.done, progress.total, progress.elapsed_s) if progress else (0, 0, 0.0)
         record = cell.record
-        tell(Loading(system=record.system, cell=record.id, done=done, total=total, elapsed_s=elapsed_s))
+        emit(Loading(system=record.system, cell=record.id, done=done, total=total, elapsed_s=elapsed_s))
         super().loading(cell, progress)
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:
         self._run, self._clients = slot.run, cell.clients
         self._seconds.clear()
-        tell(RunBegins(run=slot.run, cell=slot.cell, block=slot.block))
+        emit(RunBegins(run=slot.run, cell=slot.cell, block=slot.block))
         super().run_begins(slot, cell)
 
     def stage(self, words: str) -> None:
-        tell(Phase(run=self._run, phase=words))
+        emit(Phase(run=self._run, phase=words))
         super().stage(words)
 
     def interval(self, interval: Interval) -> None:
-        """A second is told when every client has told of it."""
+        """Prints a second when every client has reported it."""
         clients = self._seconds[interval.second]
         clients.append(interval)
         if len(clients) == self._clients:
-            tell(Second(run=self._run, **merge_intervals(self._seconds.pop(interval.second)).rows[0]))
+            emit(Second(run=self._run, **merge_intervals(self._seconds.pop(interval.second)).rows[0]))
         super().interval(interval)
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         same = {name: getattr(record, name) for name in _SAME_OF_A_RUN}
         findings = [finding for finding in record.validity if finding.ok is False]
-        tell(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
+        emit(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
         super().run_ends(slot, cell, record)
         self._run = ""
 
     def message(self, words: str) -> None:
-        tell(WarningEvent(run=self._run, words=words))
+        emit(WarningEvent(run=self._run, words=words))
         super().message(words)
 
 
-def _told(cell: Cell) -> CellDescription:
+def _event_cell(cell: Cell) -> CellDescription:
     c = cell.record
     return CellDescription(id=c.id, label=c.label, system=c.system, levels=c.levels)

@@ -29,7 +29,7 @@ def opened(spec: FleetSpec) -> Iterator[Cluster]:
         try:
             cluster = held.enter_context(_opened(spec))
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:  # of Dask, and of what it asks
-            hint = "is the scheduler running, and do the certificates fit?"
+            hint = "is the scheduler running, and do the certificates match?"
             raise BakeoffError(f"{spec.words} cannot be reached: {error}", where="[fleet]", hint=hint) from error
         cluster.description, cluster.port = spec.words, spec.port
         cluster.listen = spec.listen or cluster.listen
@@ -43,7 +43,7 @@ def _opened(spec: FleetSpec) -> AbstractContextManager[Cluster]:
         case Local(workers=workers):
             return local(workers)
         case Ssh():
-            raise AssertionError("no cluster of Dask's: fleet/ssh.py")
+            raise AssertionError("not a Dask cluster: fleet/ssh.py")
         case Slurm():
             return by_slurm(spec, spec.way)
         case Kubernetes():
@@ -60,7 +60,7 @@ def _security(address: str, tls: Tls | None) -> Security:
             hint = (
                 'tls = { ca = "cert.pem", cert = "cert.pem", key = "key.pem" } in [fleet], or in Dask\'s configuration'
             )
-            raise PlanError(f"{address} wants certificates, and none are named", where="[fleet]", hint=hint)
+            raise PlanError(f"{address} requires certificates, and none are named", where="[fleet]", hint=hint)
         return found
     ca, cert, key = (str(path) for path in (tls.ca, tls.cert, tls.key))
     return Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
@@ -115,7 +115,7 @@ class Cluster:
     _client: Client | None = field(default=None, repr=False)
 
     def client(self) -> Client:
-        """Connected; anew where the scheduler was gone for good. Raises OSError."""
+        """Connected; reconnects where the scheduler was gone for good. Raises OSError."""
         from distributed import Client
 
         silence()
@@ -178,7 +178,7 @@ def by_slurm(fleet: FleetSpec, way: Slurm) -> Iterator[Cluster]:
 
 
 def job_options(fleet: FleetSpec, way: Slurm, security: Security, folder: str) -> dict[str, Any]:
-    """What dask-jobqueue is told. folder: of the certificates' files."""
+    """Options of dask-jobqueue. folder: of the certificates' files."""
     scheduler = {"host": fleet.listen, "port": fleet.port + 1 if fleet.port else 0}
     return {
         "queue": way.queue,

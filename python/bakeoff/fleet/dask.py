@@ -58,9 +58,9 @@ class DaskHost(LoadMachines):
         host = self.board.host
         if not self.board.encrypted and not is_loopback(f"[{host}]" if ":" in host else host):
             raise PlanError(
-                f"the password of a system would go to the load machines in plain sight ({self._cluster.address})",
+                f"the password of a system would be sent to the load machines unencrypted ({self._cluster.address})",
                 where="fleet.address",
-                hint="use a scheduler at tls://, whose workers and clients show certificates",
+                hint="use a scheduler at tls://, whose workers and clients use certificates",
             )
 
     def send(self, link: Link, *, takes_machine: bool) -> None:
@@ -120,7 +120,7 @@ def _last_words(task: Future) -> str:
     from distributed import CancelledError
 
     try:
-        return str(task.result()) or "its keeper ended"
+        return str(task.result()) or "its client process (keeper) ended"
     except CancelledError:
         return "the Dask scheduler has ended, or cannot be reached"
     except Exception as error:  # whatever the task raised there
@@ -206,7 +206,7 @@ def errand() -> Errand:
                                 break
                             heard = max(heard, time.monotonic())
                         elif now - heard > silence_s:  # before the look: a worker that stood still has missed nothing
-                            return f"its keeper has said nothing for {silence_s:.0f} s"
+                            return f"its client process (keeper) has sent nothing for {silence_s:.0f} s"
                 except BrokenPipeError:
                     pass  # it has ended
                 finally:

@@ -64,7 +64,7 @@ def engine_path() -> Path:
         if path.is_file() and os.access(path, os.X_OK):
             return path
     raise EngineError(
-        f"the measuring program {NAME} was not found",
+        f"the engine {NAME} was not found",
         where=", ".join(str(p) for p in candidates()),
         hint="reinstall with `pip install .` (needs Rust), or set BAKEOFF_ENGINE to its path",
     )
@@ -77,9 +77,7 @@ def engine_sha256() -> str:
         with engine_path().open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise EngineError(
-            f"the measuring program cannot be read: {error.strerror}", where=str(engine_path())
-        ) from error
+        raise EngineError(f"the engine cannot be read: {error.strerror}", where=str(engine_path())) from error
 
 
 @cache
@@ -88,7 +86,7 @@ def engine_list() -> dict[str, Any]:
     try:
         return _printed_by(engine_path(), "list")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        what = f"the measuring program does not answer: {error}"
+        what = f"the engine does not answer: {error}"
         raise EngineError(what, where=str(engine_path()), hint=_REINSTALL) from error
 
 
@@ -103,7 +101,7 @@ def listed(what: str, model: type[One]) -> dict[str, One]:
     try:
         return {one.kind: one for one in map(model.model_validate, engine_list()[what])}
     except ValidationError as error:
-        why = f"the measuring program is not of this version: {error.errors()[0]['msg']}"
+        why = f"the engine is not of this version: {error.errors()[0]['msg']}"
         raise EngineError(why, where=str(engine_path()), hint=_REINSTALL) from error
 
 
@@ -123,18 +121,18 @@ def _differing(engine: Path) -> str:
     try:
         return first_difference(_printed_by(engine, "schema"))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        return f"the measuring program does not say what it reads and tells: {error}"
+        return f"the engine does not print its schemas: {error}"
 
 
 def first_difference(schemas: Mapping[str, Any]) -> str:
     """In words; "" if there is none. schemas: as `bakeoff-engine schema` prints them."""
-    what = "the measuring program is of another build than this bakeoff"
+    what = "the engine was built from another version than this bakeoff"
     told = schemas["event"]["$defs"]
     if unread := sorted(RunSpec.model_fields.keys() - _fields(schemas["run"])):
-        return f"{what}: it does not know `{unread[0]}` of a run"
+        return f"{what}: it does not read `{unread[0]}` of a run"
     for model in _TOLD:
         if untold := sorted(_fields(told[model.__name__]) - model.model_fields.keys()):
-            return f"{what}: it tells `{untold[0]}`, which is not known here"
+            return f"{what}: it sends `{untold[0]}`, which bakeoff does not know"
     return ""
 
 
@@ -142,15 +140,15 @@ def _fields(schema: Mapping[str, Any]) -> set[str]:
     return set(schema["properties"])
 
 
-#: For thousands of questions of a fraction of a millisecond each, beside what they read and write.
+#: For thousands of requests of a fraction of a millisecond each, without what they read and write.
 _PATIENCE_S = 60
 #: Of a file of events, each of which is checked; slow disks and other programs have their share in the patience.
 _READ_BYTES_PER_S = 150e6
 _WRITTEN_EVENTS_PER_S = 1e6
 _PATIENCE_RATIO = 20
-#: What takes longer is told beforehand.
+#: What takes longer is announced.
 _TOLD_S = 2
-_KILLED = "a machine that runs out of memory kills what takes most of it: the kernel's log (`dmesg`) tells"
+_KILLED = "Linux kills large processes when memory runs out: see the kernel's log (`dmesg`)"
 
 #: By the engine and the question's line.
 _ANSWERS: dict[tuple[Path, str], Answer] = {}
@@ -174,7 +172,7 @@ def _line(request: Request) -> str:
 
 
 def _about(requests: Sequence[Request]) -> str:
-    """What the engine is asked, for who waits for it."""
+    """What the engine is doing, for the user who waits for it."""
     kinds = dict.fromkeys(
         str(request.workload.get("kind")) if isinstance(request, PreviewRequest) else request.kind
         for request in requests
@@ -182,12 +180,12 @@ def _about(requests: Sequence[Request]) -> str:
     )
     work = f" of {', '.join(kinds)}" if kinds else ""
     if any(isinstance(request, PreviewRequest) for request in requests):
-        return f"drawing the first operations{work}; after {_PATIENCE_S} s this is given up"
-    return f"reading the options{work}; after {_PATIENCE_S} s this is given up"
+        return f"generating the first operations{work} (timeout {_PATIENCE_S} s)"
+    return f"reading the options{work} (timeout {_PATIENCE_S} s)"
 
 
 def _announced_s(request: Request) -> float:
-    """About how long the answer takes because of a long file, which is told to whoever waits."""
+    """About how long the answer takes because of a long file; reported to the user."""
     about, long_s = "", 0.0
     if isinstance(request, WorkloadRequest) and isinstance(file := request.options.get("events_file"), dict):
         with suppress(OSError):
@@ -222,7 +220,7 @@ def _ask(engine: Path, lines: list[str], long_s: float) -> list[Answer]:
         raise EngineError(what, where=str(engine), hint=hint) from error
     if len(answers) != len(lines):
         raise EngineError(
-            f"the measuring program answered {len(answers)} of {len(lines)} questions",
+            f"the engine answered {len(answers)} of {len(lines)} requests",
             where=str(engine),
             hint=_REINSTALL,
         )
@@ -230,12 +228,12 @@ def _ask(engine: Path, lines: list[str], long_s: float) -> list[Answer]:
 
 
 def _explained(error: Exception) -> tuple[str, str]:
-    """(what, hint). One that was killed or is slow is not a broken one."""
+    """(what, hint). A killed or slow engine is not a broken one."""
     if isinstance(error, subprocess.TimeoutExpired):
-        hint = "is the machine overloaded, or a file that the plan names very large or on a slow disk?"
-        return f"the measuring program did not decide the plan's options within {error.timeout:g} s", hint
+        hint = "is the machine overloaded, or is a file of the plan very large or on a slow disk?"
+        return f"the engine did not resolve the plan's options within {error.timeout:g} s", hint
     if isinstance(error, subprocess.CalledProcessError):
         said = f": {error.stderr.strip()[-500:]}" if error.stderr.strip() else ""
-        what = f"the measuring program ended while it decided the plan's options ({exit_words(error.returncode)}){said}"
+        what = f"the engine ended while resolving the plan's options ({exit_words(error.returncode)}){said}"
         return what, _KILLED if error.returncode == -signal.SIGKILL else _REINSTALL
-    return f"the measuring program does not decide the plan's options: {error}", _REINSTALL
+    return f"the engine does not resolve the plan's options: {error}", _REINSTALL

@@ -30,7 +30,7 @@ from ..provision.process import exit_words
 LAST_WORDS_CHARS = 500
 #: Between asking clients to end and insisting, which is done twice.
 GRACE_S = 2.0
-#: The same for those that tell of nothing any more.
+#: The same for those that send nothing any more.
 SILENT_GRACE_S = 0.2
 
 
@@ -51,7 +51,7 @@ class MachineLost(ClientsLost):
     """A load machine is not there any more, or not for this run. why: follows "was lost: "."""
 
     def __init__(self, machine: str, why: str, where: str) -> None:
-        hint = "the next run goes on with the machines that are left, or waits for them, as `min_clients` says"
+        hint = "the next run uses the remaining machines, or waits for lost ones, as `min_clients` says"
         super().__init__(f"the load machine {machine} was lost: {why}", where=where, hint=hint)
         self.machine = machine
 
@@ -60,8 +60,8 @@ class StoodStill(ClientsLost):
     """The controller did, for so long that load machines gave it up; they may be there still."""
 
     def __init__(self, stalled_s: float, where: str) -> None:
-        what = f"this machine, which carries out the plan, stood still for {stalled_s:.0f} s"
-        super().__init__(what, where=where, hint="leave it a core of its own; the next run begins with all machines")
+        what = f"this machine, which controls the run, stalled for {stalled_s:.0f} s"
+        super().__init__(what, where=where, hint="leave it a core of its own; the next run starts with all machines")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Place:
 class _Told:
     name: str
     ended: bool = False
-    #: When it last told of anything but a warning (monotonic).
+    #: When it last sent anything but a warning (monotonic).
     heard: float = 0.0
     result: RunResult | None = None
 
@@ -113,7 +113,7 @@ class Engines(ABC):
         self.where = where
         #: What the clients warned of so far, and which of them did.
         self.warnings: list[tuple[int, Warning]] = []
-        #: Somebody has told of nothing for too long: asking it to end is of little use.
+        #: Somebody has sent nothing for too long: asking it to end is of little use.
         self.silent = False
         self._told: list[_Told] = []
         self._lines: queue.Queue[tuple[int, str | bytes | _End]] = queue.Queue()
@@ -159,16 +159,16 @@ class Engines(ABC):
         self._lines.put((client, line))
 
     def ended(self, client: int, code: int, last_words: str) -> None:
-        """It has told all it will. code: as `Popen.returncode`; last_words: of its log."""
+        """The client has sent its last line. code: as `Popen.returncode`; last_words: of its log."""
         why = EngineError(
-            f"{self._told[client].name} ended before it gave a result ({exit_words(code)})",
+            f"{self._told[client].name} ended without a result ({exit_words(code)})",
             where=self.where,
-            hint=f"its last words: {last_words.strip()[-LAST_WORDS_CHARS:] or 'none'}",
+            hint=f"end of its log: {last_words.strip()[-LAST_WORDS_CHARS:] or 'none'}",
         )
         self._lines.put((client, _End(why, at_once=False)))
 
     def lost(self, client: int, why: BakeoffError) -> None:
-        """Nobody knows what became of it, so that its result, too, is none."""
+        """The client's fate is unknown, so it has no result."""
         self._lines.put((client, _End(why, at_once=True)))
 
     def wait_ready(self, timeout_s: float) -> list[Ready]:
@@ -207,7 +207,7 @@ class Engines(ABC):
         quiet: Callable[[float], None] = lambda _: None,
     ) -> Iterator[tuple[int, Event]]:
         """Of all clients as they come, until every client has given its result, or `deadline` (monotonic). Raises
-        EngineError where one that has not ended tells of nothing that goes on for `silence_s`. quiet: is called with
+        EngineError where a running client sends nothing for `silence_s`. quiet: is called with
         the seconds since any of them last reported something, about twice a second while none does."""
         for client in self._told:
             client.heard = time.monotonic()
@@ -248,9 +248,9 @@ class Engines(ABC):
         if silent:
             self.silent = True
             raise EngineError(
-                f"{silent[0].name} has told of nothing for {silence_s:.0f} s",
+                f"{silent[0].name} has sent nothing for {silence_s:.0f} s",
                 where=self.where,
-                hint="is it frozen, or the server, or the disk? the logs are in the bundle",
+                hint="is it, the server or the disk frozen? the logs are in the bundle",
             )
 
     def _parse(self, line: str | bytes) -> Event:
@@ -258,7 +258,7 @@ class Engines(ABC):
             return EVENT.validate_json(line)
         except ValidationError as error:
             raise EngineError(
-                f"the measuring process answered something this bakeoff does not know: {error.errors()[0]['msg']}",
+                f"the engine sent something that this bakeoff does not know: {error.errors()[0]['msg']}",
                 where=self.where,
                 hint="the engine and the Python package are of different versions; reinstall both with `pip install .`",
             ) from error

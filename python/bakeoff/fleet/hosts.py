@@ -84,7 +84,7 @@ class LocalEngines(Engines):
             )
         client = _Client(process, log)
         self._clients.append(client)
-        number = self.add(f"the measuring process {process.pid}")
+        number = self.add(f"the engine (pid {process.pid})")
         threading.Thread(target=self._listen, args=(number, client), daemon=True).start()
 
     def pids(self) -> list[int]:

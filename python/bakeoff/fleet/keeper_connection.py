@@ -113,7 +113,7 @@ class Link:
         self._board.do(self._begin, monotonic_ns)
 
     def end(self, grace_s: float) -> None:
-        """Enough; `over` says when. Not to be told of any more."""
+        """Ends it; `over` says when. No further reports."""
         self._board.do(self._end, grace_s)
 
     def lose(self, why: str) -> None:
@@ -185,9 +185,9 @@ class Link:
         ours, theirs = remote_keeper.machine()["system"], self.greeting.get("system")
         if ours != theirs:
             raise EngineError(
-                f"{self.machine.name} cannot run the measuring program, which is for {ours}: it is {theirs}",
+                f"{self.machine.name} cannot run the engine, which is built for {ours}: it is {theirs}",
                 where=self._lines.where,
-                hint="load machines are of the controller's kind",
+                hint="load machines need the same platform as the controller",
             )
 
     async def _bring_engine(self) -> bool:
@@ -204,16 +204,17 @@ class Link:
         answer = remote_keeper.said(await self._expect(remote_keeper.SAID))
         ours = engine_list()["engine_version"]
         if answer["code"] != 0:
-            why = str(answer["err"]).strip() or "it does not say why"
+            why = str(answer["err"]).strip() or "it gives no reason"
             raise EngineError(
-                f"{self.machine.name} cannot run the measuring program: {why}",
+                f"{self.machine.name} cannot run the engine: {why}",
                 where=self._lines.where,
-                hint=f"it has {self.greeting['libc']}; what was built on the oldest of the machines runs on all",
+                hint=f"it has {self.greeting['libc']}; build bakeoff on the machine with the oldest libc: that"
+                " build runs on all",
             )
         theirs = remote_keeper.said(str(answer["out"]).encode()).get("engine_version")
         if theirs != ours:
             raise EngineError(
-                f"the measuring program on {self.machine.name} says that it is {theirs}, and this bakeoff is {ours}",
+                f"the engine on {self.machine.name} has version {theirs}, and this bakeoff has {ours}",
                 where=self._lines.where,
                 hint="install both together with `pip install .`",
             )
@@ -285,7 +286,7 @@ class Link:
         """An output of the engine's, to where the document had it."""
         path = self._carried.outputs.get(name)
         if path is None:
-            raise remote_keeper.Gone("it sends a file that nobody asked for")
+            raise remote_keeper.Gone("it sent a file that was not requested")
         with open(path, "wb", opener=not_through_a_link) as file:
             while size_bytes > 0:
                 part = await self._expect(remote_keeper.PART)
@@ -300,7 +301,7 @@ class Link:
         self._line.append(rest)
         self._line_bytes += len(rest)
         if self._line_bytes > _LINE_MAX_BYTES:
-            raise remote_keeper.Gone(f"its engine says more than {_LINE_MAX_BYTES} bytes in one line")
+            raise remote_keeper.Gone(f"its engine sent more than {_LINE_MAX_BYTES} bytes in one line")
 
     async def _expect(self, wanted: bytes) -> bytes:
         while True:
@@ -325,7 +326,7 @@ class Link:
         elif kind == remote_keeper.STARTED:
             self._told_unix_ns = int(remote_keeper.said(payload)["unix_ns"])
         else:
-            raise remote_keeper.Gone("a frame came that nobody waits for")
+            raise remote_keeper.Gone("it sent an unexpected frame")
 
     async def _beat(self) -> None:
         while True:
@@ -350,7 +351,7 @@ class Link:
             self._board.later(left_s, self.expire)
         else:
             self._lose(
-                f"it has not begun with its client for {_BEGIN_TIMEOUT_S:.0f} s;"
+                f"it has not started its client within {_BEGIN_TIMEOUT_S:.0f} s:"
                 " it is frozen or cut off, or another run uses it"
             )
 
@@ -370,7 +371,7 @@ class Link:
         if (stalled_s := self._board.stalled_s) > remote_keeper.SILENCE_S / 2:
             self._finish(StoodStill(stalled_s, self._lines.where))
         else:
-            self.machine.equipped = False  # what went wrong may be what it has: it is looked at anew
+            self.machine.equipped = False  # its equipment may be the cause: check it again
             self._finish(MachineLost(self.machine.name, why, self._lines.where))
 
     def _finish(self, why: BakeoffError) -> None:
@@ -411,7 +412,7 @@ class Switchboard:
             raise EngineError(
                 f"load machines cannot connect to {host}: {error.strerror or error}",
                 where="fleet.listen",
-                hint="another run listens there: wait for it, or name another port"
+                hint="another run uses this port: wait for it, or choose another port"
                 if error.errno == errno.EADDRINUSE
                 else "name an address of this machine that load machines reach",
             ) from error
@@ -442,7 +443,7 @@ class Switchboard:
             self._loop.call_soon_threadsafe(what, *arguments)
 
     def spawn(self, what: Coroutine[Any, Any, None]) -> None:
-        """In the switchboard's thread, beside what goes on there; from that thread."""
+        """In the switchboard's thread, alongside its other work; from that thread."""
         task = self._loop.create_task(what)
         self._spawned.add(task)  # a task that nobody holds may be forgotten
         task.add_done_callback(self._spawned.discard)

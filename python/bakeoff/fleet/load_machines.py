@@ -138,7 +138,7 @@ class LoadMachines(ABC):
         """Raises PlanError where others could read a secret on its way."""
 
     def engines(self, where: str) -> RemoteEngines:
-        """Waits for as many machines as are needed. Raises BakeoffError where they do not come: no later run of the
+        """Waits for the number of machines needed. Raises BakeoffError where they do not come: no later run of the
         plan could be made."""
         return RemoteEngines(where, self, self._wait_for_machines(where))
 
@@ -154,12 +154,12 @@ class LoadMachines(ABC):
     def _wait_for_machines(self, where: str) -> list[Machine]:
         deadline, waiting = time.monotonic() + self._wait_s, False
         while len(free := self.free()) < self._needed:
-            words = f"{len(free)} of the {self._needed} load machines that a run needs are there"
+            words = f"{len(free)} of the {self._needed} load machines that a run needs are available"
             if time.monotonic() > deadline:
                 raise BakeoffError(
                     f"{words} after {seconds_words(self._wait_s)}",
                     where=where,
-                    hint=f"start {self.what_to_start} again and continue with --resume, or let it go on with fewer:"
+                    hint=f"start {self.what_to_start} again and continue with --resume, or allow fewer machines:"
                     " `min_clients` in [fleet]",
                 )
             if not waiting:
@@ -169,7 +169,7 @@ class LoadMachines(ABC):
                 waiting = True
             time.sleep(_LOOK_S)
         if waiting:
-            self._tell(f"{len(free)} load machines are there: going on")
+            self._tell(f"{len(free)} load machines are available: continuing")
         return free
 
 

@@ -57,7 +57,7 @@ def check_machines(host: LoadMachines, servers: Servers) -> list[CheckedMachine]
     """All machines that are there, at the same time. Raises BakeoffError where there are none."""
     machines = host.free()
     if not machines:
-        raise BakeoffError(f"no worker is there of {host.name}", where="[fleet]", hint=f"start {host.what_to_start}")
+        raise BakeoffError(f"{host.name} has no worker", where="[fleet]", hint=f"start {host.what_to_start}")
     visits = [_Check(host.board, machine, servers) for machine in machines]
     for each in visits:
         host.send(each, takes_machine=True)
@@ -100,7 +100,7 @@ class _Check(Link):
         elif unreached := [name for name in self._servers if name not in visited.server_round_trip_ns]:
             host, port = self._servers[unreached[0]]
             visited.unfit = f"{self.machine.name} does not reach {unreached[0]} at {host}:{port}"
-            visited.hint = "let it through the firewall, or write an address that it is known by there"
+            visited.hint = "open the firewall for it, or write an address that the load machine reaches"
         return visited
 
     async def _set_up(self) -> None:

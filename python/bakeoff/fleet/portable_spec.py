@@ -31,9 +31,9 @@ class Carried:
 
 
 def carried(text: str, env: Mapping[str, str]) -> Carried:
-    """text: of a `RunSpec`; env: secrets that only its engine is given, beside those of our environment. A file is what
-    a key that ends with `_file` names, or the `path` of what has a `name`, too: an absolute path, since the plan has
-    been read. What a system keeps (SQLite's `path`) stays where it is."""
+    """text: of a `RunSpec`; env: secrets that only its engine gets, in addition to our environment. A file is what a
+    key that ends with `_file` names, or the `path` of a table with a `name`: an absolute path, since the plan has been
+    read. What a system keeps (SQLite's `path`) stays where it is."""
     document = json.loads(text)
     inputs: dict[str, Path] = {}
     outputs: dict[str, Path] = {}

@@ -8,8 +8,8 @@ stdin and stdout are the connection. The engine is ended when the connection end
 has said nothing for `SILENCE_S`, or when the worker has ended. Killed itself, it takes the engine's input with it, and
 that is the engine's end as well.
 
-A frame is four bytes of length, one that says what it is, and so many bytes. The controller reads and writes them by
-the functions here.
+A frame is four bytes of length, one byte for its kind, and as many bytes as the length. The controller reads and
+writes frames by the functions here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ HAVE = b"A"  # {have}
 SAID = b"B"  # {code, out, err}
 REACHED = b"C"  # {name: round trip in ns}
 RUNNING = b"R"  # {pid}
-STARTED = b"S"  # {unix_ns}, what the engine was told
+STARTED = b"S"  # {unix_ns}, as sent to the engine
 OUT = b"O"  # of the engine's output
 LOG = b"L"  # of its log
 ENDED = b"X"  # {code}; after it only PONG
@@ -91,10 +91,10 @@ async def read_frame(reader: asyncio.StreamReader, whose: str = "it") -> tuple[b
         async with asyncio.timeout(SILENCE_S):
             size, kind = _HEAD.unpack(await reader.readexactly(_HEAD.size))
             if size > FRAME_MAX_BYTES:
-                raise Gone(f"a frame of {size} bytes came, and none may be longer than {FRAME_MAX_BYTES}")
+                raise Gone(f"received a frame of {size} bytes, and the limit is {FRAME_MAX_BYTES}")
             return kind, await reader.readexactly(size)
     except TimeoutError:
-        raise Gone(f"nothing was heard of {whose} for {SILENCE_S:.0f} s") from None
+        raise Gone(f"received nothing from {whose} for {SILENCE_S:.0f} s") from None
     except (OSError, asyncio.IncompleteReadError):
         raise Gone(f"the connection to {whose} ended") from None
 
@@ -106,7 +106,7 @@ def said(payload: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Gone("a frame came that nobody understands")
+        raise Gone("received a frame of unknown kind")
     return found
 
 
@@ -122,7 +122,7 @@ def pong(ping: bytes, arrived_ns: int) -> bytes:
 def stamps(pong: bytes) -> tuple[int, int, int]:
     """(sent, arrived, answered), ns. Raises Gone."""
     if len(pong) != _PONG.size:
-        raise Gone("a frame came that nobody understands")
+        raise Gone("received a frame of unknown kind")
     sent, arrived, answered = _PONG.unpack(pong)
     return sent, arrived, answered
 
@@ -220,7 +220,7 @@ class Keeper:
         while size_bytes > 0:
             kind, payload = await self._hear()
             if kind != PART:
-                raise Gone("it ended while a file was on its way")
+                raise Gone("it ended during the transfer of a file")
             size_bytes -= len(payload)
             yield payload
 
@@ -239,10 +239,10 @@ class Keeper:
                 async for part in self._parts(size_bytes):
                     file.write(part)
             if _sha256(part_file) != sha256:
-                raise Gone("the measuring program did not arrive as it was sent")
+                raise Gone("the engine was damaged in transfer")
             os.rename(part_file, self._binary)
         except OSError as error:
-            raise Gone(f"the measuring program cannot be written to {folder}: {error.strerror}") from None
+            raise Gone(f"the engine cannot be written to {folder}: {error.strerror}") from None
         finally:
             if os.path.exists(part_file):
                 os.unlink(part_file)
@@ -277,7 +277,7 @@ class Keeper:
                 limit=PART_BYTES,
             )
         except OSError as error:
-            raise Gone(f"the measuring program cannot be started there: {error.strerror}") from None
+            raise Gone(f"the engine cannot be started there: {error.strerror}") from None
         self.say(RUNNING, {"pid": self._engine.pid})
         self._to_engine(document + b"\n")
         self._concluding = asyncio.create_task(self._conclude(self._engine, outputs))
@@ -415,7 +415,7 @@ async def _worker_gone(stdin: asyncio.StreamReader) -> None:
             if not await asyncio.wait_for(stdin.read(4096), SILENCE_S):
                 raise Gone("its Dask worker ended")
         except TimeoutError:
-            raise Gone(f"its Dask worker is frozen: it has said nothing for {SILENCE_S:.0f} s") from None
+            raise Gone(f"its Dask worker is frozen: it has sent nothing for {SILENCE_S:.0f} s") from None
 
 
 async def _first(*parts: Coroutine[Any, Any, Any]) -> Any:

@@ -94,7 +94,7 @@ class SshHost(LoadMachines):
                 return
             kind, greeting = await remote_keeper.read_frame(session.reader)
             if kind != remote_keeper.HELLO:
-                raise remote_keeper.Gone("a frame came that nobody waits for")
+                raise remote_keeper.Gone("it sent an unexpected frame")
             link.machine.greeted = time.monotonic()
             await link.converse(session.reader, session.writer, remote_keeper.said(greeting))
             if link.is_lost:  # its keeper may be frozen, and hold the engine
@@ -131,7 +131,7 @@ class SshHost(LoadMachines):
             raise BakeoffError(
                 f"{host} cannot be reached by SSH: {error}",
                 where="[fleet] ssh",
-                hint=f"`ssh {host} true` has to work without a question; ~/.ssh/config says user, port and key",
+                hint=f"`ssh {host} true` must work without a prompt; set user, port and key in ~/.ssh/config",
             ) from error
         try:
             await self._refuse_other_python(connection, host)
@@ -150,11 +150,11 @@ class SshHost(LoadMachines):
                 return
             why = f"it is Python {version}"
         except ValueError:
-            why = str(done.stderr).strip().rpartition("\n")[2] or "it says nothing"
+            why = str(done.stderr).strip().rpartition("\n")[2] or "it prints nothing"
         except (OSError, asyncssh.Error):
             pass
         raise BakeoffError(
-            f"{self._python} on {host} cannot hold a client: {why}",
+            f"{self._python} on {host} cannot run a client: {why}",
             where="[fleet] ssh",
             hint=f"install Python {'.'.join(map(str, _PYTHON_MIN))} or newer there, and name it in `remote_python`",
         )

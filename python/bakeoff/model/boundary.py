@@ -179,7 +179,7 @@ class WriteEventsRequest(Document):
     #: As run.json has it.
     workload: dict[str, Any]
     seed: int = 0
-    #: Made anew.
+    #: The file that is created, or replaced.
     path: str
 
 
@@ -191,7 +191,7 @@ class ResolvedDriver(Document):
     """Every option of a plan decided, and what follows from them."""
 
     answer: Literal["driver"] = "driver"
-    #: As the driver of run.json has them, beside where the system is and who asks.
+    #: As the driver of run.json has them, without the system's address and the user.
     options: dict[str, Any]
     #: The client library that is taken.
     client: str
@@ -202,7 +202,7 @@ class ResolvedDriver(Document):
 
 
 class Rate(Document):
-    """How many operations ended right in a time: a metric under its name, of which more is better."""
+    """How many operations ended correctly in a time: a metric under its name, of which more is better."""
 
     name: str
     #: In a sentence: "number of new orders per minute".
@@ -215,7 +215,7 @@ class Rate(Document):
 
 
 class ResponseLimit(Document):
-    """A share of an operation is to end right within a time."""
+    """A share of an operation must end correctly within a time."""
 
     operation: str
     #: The share: 0.9.
@@ -253,16 +253,16 @@ class Resolved(Document):
     users_max: int | None
     #: Statements that every session prepares before a run, where the workload counts them.
     prepared_statements: int | None = None
-    #: About how long a client takes to make itself ready before its run, beside connecting.
+    #: About how long a client takes to prepare its run, without connecting.
     prepares_s: float
     #: Which failures are tried again where the plan does not say it.
     retry: Retry | None
     #: Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so
     #: that it inserts keys of its own. None: it would insert the same rows again.
     continues_by: dict[str, int] | None
-    #: Figures of its own, beside those that every workload has.
+    #: Its own metrics, in addition to those that every workload has.
     rates: list[Rate]
-    #: Response times that its rules ask for; a run that misses one is told, and valid.
+    #: Response times that its rules ask for; a run that misses one is reported, and stays valid.
     limits: list[ResponseLimit]
     #: What is allowed but will limit the answer, a sentence each.
     advice: list[str]

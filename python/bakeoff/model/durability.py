@@ -16,7 +16,7 @@ from dataclasses import dataclass
 LEVELS = ("full", "relaxed", "none")
 NOTHING = "nothing"
 _KILL, _POWER, _WHOLE = "lost_when_killed", "lost_at_power_loss", "whole_afterwards"
-#: Names of the facts, in the order in which they are told.
+#: Names of the facts, in the order in which they are shown.
 FACTS = (_KILL, _POWER, _WHOLE)
 
 
@@ -53,14 +53,14 @@ def read(portable: Mapping[str, str]) -> Survival | None:
 
 
 def kind_of_loss(survival: Survival) -> tuple[bool, bool, bool]:
-    """What two systems must have in common to be comparable: whether commits are lost in either case, and whether
-    the data stay whole. How many are lost is told beside."""
+    """What two systems must have in common to be comparable: whether commits are lost in either event, and whether
+    the data stays whole. How many are lost is shown in addition."""
     return survival.lost_when_killed != NOTHING, survival.lost_at_power_loss != NOTHING, survival.whole
 
 
 def words(survival: Survival) -> str:
     """In one clause: "nothing lost when killed, commits of the last 1 s at a power loss"."""
-    spoilt = "" if survival.whole else ", which can spoil the data"
+    spoilt = "" if survival.whole else ", which can corrupt the data"
     if survival.lost_when_killed == survival.lost_at_power_loss:
         return f"{survival.lost_when_killed} lost when killed or at a power loss{spoilt}"
     return f"{survival.lost_when_killed} lost when killed, {survival.lost_at_power_loss} at a power loss{spoilt}"

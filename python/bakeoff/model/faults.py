@@ -31,8 +31,8 @@ class PlannedFault(Document):
 
     @property
     def words(self) -> str:
-        """ "kill n3 at 20 s, start it again after 5 s"."""
-        left = {"freeze": "thaw it", "kill": "start it again", "stop": "start it again"}.get(self.do, "")
+        """ "kill n3 at 20 s, restart it after 5 s"."""
+        left = {"freeze": "thaw it", "kill": "restart it", "stop": "restart it"}.get(self.do, "")
         after = f", {left} after {self.for_s:g} s" if self.for_s is not None else ""
         return f"{self.label} at {self.at_s:g} s{after}"
 
@@ -43,8 +43,8 @@ class PlannedFault(Document):
 
 
 def events(planned: Sequence[PlannedFault]) -> list[list[int]]:
-    """Numbers of the faults, which stand in the order of time, by event: what each did of those that begin within
-    WATCHED_S_MIN after the one before cannot be told apart."""
+    """Numbers of the faults, which are in the order of time, by event: the effects of faults that begin within
+    WATCHED_S_MIN after the one before cannot be distinguished."""
     found: list[list[int]] = []
     for number, fault in enumerate(planned):
         if found and fault.at_s - planned[number - 1].at_s <= WATCHED_S_MIN:
@@ -55,7 +55,7 @@ def events(planned: Sequence[PlannedFault]) -> list[list[int]]:
 
 
 class FaultEffect(Document):
-    """What the load saw of a fault, seconds. None: it cannot be told, or did not happen while it was watched."""
+    """A fault's effect on the load, seconds. None: unknown, or it did not happen while it was watched."""
 
     #: From the fault until an operation failed.
     detect_s: float | None = None

@@ -21,7 +21,7 @@ _POSTGRESQL = "https://www.postgresql.org/docs/current/transaction-iso.html"
 _SQLITE = "https://www.sqlite.org/isolation.html"
 
 _READ_COMMITTED = (
-    "each statement sees what was committed when it began, an update goes on from what others committed meanwhile, and"
+    "each statement sees what was committed when it began, an update applies to what others committed meanwhile, and"
     " updates can be lost"
 )
 _SNAPSHOT = "a transaction sees one snapshot, and is aborted where it changes a row that another changed since"
@@ -48,7 +48,7 @@ MEANINGS = (
     Meaning(
         _INNODB,
         ("repeatable-read",),
-        "plain reads see one snapshot, but updates go on from what others committed since, and updates can be lost",
+        "plain reads see one snapshot, but updates apply to what others committed since, and updates can be lost",
         _MYSQL,
         "MySQL, Percona Server; MariaDB before 11.6.2, or with `innodb_snapshot_isolation = OFF`",
         snapshot=False,

@@ -14,7 +14,7 @@ from .records.plan import CellRecord, PlanRecord, Scalar
 
 @dataclass(frozen=True)
 class LoadParameter:
-    """How the load is made: what may be a factor, or stand in [measure]. amount: it is how much is asked at once.
+    """How the load is made: what may be a factor, or be in [measure]. amount: it is the number of requests at once.
     most: of a count. names: its levels, where they are names; such a parameter may belong to one system only."""
 
     amount: bool = False
@@ -104,7 +104,7 @@ def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:
 
 
 def _levels(plan: PlanRecord, cell: CellRecord) -> Iterator[tuple[str, Scalar]]:
-    """Of every factor that is about the cell; a factor of one level stands in no cell's levels."""
+    """Of every factor of the cell; a factor with one level is not among a cell's levels."""
     alone = {name: levels[0] for name, levels in plan.factors.items() if len(levels) == 1}
     for name, level in {**alone, **cell.levels}.items():
         if (factor := factor_of(plan, cell, name)) is not None:

@@ -1,5 +1,5 @@
 """Every combination of factor levels, as a cell with all that is needed to run it, and its id. A thing is said once:
-what is a factor cannot also stand in [systems.NAME], [workload] or [measure].
+a factor cannot also be in [systems.NAME], [workload] or [measure].
 
 A cell's id is a hash of what the cell is: all that makes its runs what they are, and nothing else. Not in it: the
 cell's place in the plan, which other cells there are, how many repetitions, how runs are judged and cells compared,
@@ -55,7 +55,7 @@ _DIGITS = 8
 
 
 def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: Source) -> list[Cell]:
-    """The cells with their ids. PlanError where two are the same: their runs could not be told apart."""
+    """The cells with their ids. PlanError where two are the same: their runs could not be distinguished."""
     measure = document.measure.model_dump(mode="json", exclude=_NOT_IN_A_RUN)
     measure["witness"] = measure.pop("latency_probe")  # its first name: a cell keeps its id
     found: dict[str, Cell] = {}
@@ -63,7 +63,7 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
         identity = _hash([[document.seed, cell.reset, cache, measure], _content(cell)])
         if twin := found.get(identity):
             raise source.error(
-                f"{twin.record.label} and {cell.record.label} are the same cell: same system, work and load",
+                f"{twin.record.label} and {cell.record.label} are the same cell: same system, workload and load",
                 "cells" if document.cells else "factors",
                 hint="leave one out; to compare a system with itself, give it two names in [systems]",
             )
@@ -154,7 +154,7 @@ class Builder:
         asked = {key: load.get(key) for key in LOAD if key in DriverRequest.model_fields}
         options = self.system_options(combination)
         if not self.kinds[name].driver:
-            what = f"no workload runs on {self.kinds[name].kind}: no driver of the engine speaks to it"
+            what = f"no workload runs on {self.kinds[name].kind}: the engine has no driver for it"
             raise self.source.error(what, "systems", name, hint="leave this system out")
         driver = request(self.kinds[name].driver, options, **asked)
         return Question(combination.workload, name, driver, levels)
@@ -174,7 +174,7 @@ class Builder:
         said = {name: level for name in PORTABLE if (level := getattr(table, name)) is not None}
         for name in said.keys() & load.keys():
             raise self.source.error(
-                f"`{name}` is said twice, for every system and in [systems.{system}]",
+                f"`{name}` is set twice, for every system and in [systems.{system}]",
                 *("systems", system, name),
                 hint=f'remove one of them; a factor for one system only is "{system}.{name}"',
             )
@@ -249,9 +249,9 @@ class Builder:
         if level is not None:
             if said and (pacing is None or pacing.rate is not None):
                 already = "a closed loop" if pacing is None else "a rate of its own"
-                hint = 'beside `rate` write pacing = { arrival = "poisson" }, or leave it out'
+                hint = 'with `rate`, write pacing = { arrival = "poisson" }, or leave it out'
                 raise self.source.error(
-                    f"the plan says `rate`, but `pacing` says {already}", "measure", "pacing", hint=hint
+                    f"the plan has `rate`, but `pacing` is {already}", "measure", "pacing", hint=hint
                 )
             return float(level)
         if pacing is not None:
@@ -289,7 +289,7 @@ class Builder:
 
 
 def _key(name: str, *parts: Any) -> str:
-    """Of what belongs to a system of this name and is told apart by these parts."""
+    """An id for what belongs to a system of this name and has these parts."""
     text = json.dumps([name, *parts], sort_keys=True, default=str)
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 

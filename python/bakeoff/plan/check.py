@@ -24,7 +24,7 @@ from .resolved import Cell
 
 Kinds = Mapping[str, type[System]]
 
-#: Of systems that are only looked at: they make no files, and one that tried would fail loudly.
+#: For systems that are only inspected: they create no files, and an attempt would fail.
 NOWHERE = Path(os.devnull) / "unused"
 WINDOW_MIN_S = 1.0
 TIMEOUT_MIN_S = 0.01  # the engine's, too
@@ -33,12 +33,12 @@ TIMEOUT_MIN_S = 0.01  # the engine's, too
 def check_measure(measure: MeasureTable, source: Source) -> None:
     """What [measure] says by itself."""
     for name, value_s, least_s, why in (
-        ("window", measure.window, WINDOW_MIN_S, "for there to be one value of its rate"),
-        ("timeout", measure.timeout, TIMEOUT_MIN_S, "because overdue operations are looked for once a millisecond"),
+        ("window", measure.window, WINDOW_MIN_S, "which is one value of its throughput"),
+        ("timeout", measure.timeout, TIMEOUT_MIN_S, "because overdue operations are detected once a millisecond"),
     ):
         if value_s is not None and value_s < least_s:
             raise source.error(
-                f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"at least {least_s:g} s, {why}"
+                f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"write at least {least_s:g} s, {why}"
             )
 
 
@@ -54,11 +54,11 @@ def _check_prepared_statements(cell: Cell, source: Source) -> None:
     if isinstance(most, int) and sessions * each > most:
         raise source.error(
             f"{cell.record.label}: {sessions} sessions prepare {each} statements each,"
-            f" and the server takes {most} in all",
+            f" and the server allows {most} in total",
             "factors",
             "sessions" if cell.sessions else "threads",
             hint=f"write settings = {{ max_prepared_stmt_count = {sessions * each} }} for {cell.record.system},"
-            " or fewer sessions",
+            " or use fewer sessions",
         )
 
 
@@ -67,39 +67,37 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
     asks = cell.record.label
     name, kind = cell.record.system, cell.record.kind
     if cell.sessions is not None and cell.sessions > cell.threads:
-        hint = "more sessions than threads would stand idle; list the combinations that make sense in [[cells]]"
+        hint = "sessions beyond the number of threads would be idle; list the useful combinations in [[cells]]"
         raise source.error(
             f"{asks} has {cell.sessions} sessions for {cell.threads} threads", "factors", "sessions", hint=hint
         )
     if cell.sessions is not None and cell.sessions < cell.threads and cell.runner_taken == "thread":
-        hint = f"leave `sessions` out, or write [[cells]] in which {name} has as many as threads"
-        raise source.error(
-            f"{asks}: {kind} has no pool of fewer sessions than threads", "factors", "sessions", hint=hint
-        )
+        hint = f"leave out `sessions`, or list [[cells]] in which {name} has as many sessions as threads"
+        raise source.error(f"{asks}: {kind} needs a session for each thread", "factors", "sessions", hint=hint)
     if cell.sessions is not None and cell.sessions < cell.threads and cell.workload.keeps_session:
-        hint = "leave `sessions` out, or write ops_per_transaction = 1"
+        hint = "leave out `sessions`, or write ops_per_transaction = 1"
         what = f"{asks}: a transaction of several operations keeps its session, so threads cannot share one"
         raise source.error(what, "factors", "sessions", hint=hint)
     users, most = cell.threads * cell.clients, cell.workload.users_max
     if most is not None and users > most:
         own, key = ("an order", "orders") if cell.workload.spec["kind"] == "hatshop" else ("a table", "tables")
-        what = f"{asks} has {users} threads, each of which needs {own} of its own, and there are enough for {most}"
+        what = f"{asks} has {users} threads, each of which needs {own} of its own, and the data has enough for {most}"
         raise source.error(what, "factors", "threads", hint=f"write {key} = {users} in [workload]")
     _check_prepared_statements(cell, source)
     if cell.record.durability is not None and cell.record.durability not in capabilities.durability:
-        hint = f"{kind} offers {', '.join(capabilities.durability) or 'none by a portable name'}"
+        hint = f"{kind} has the levels {', '.join(capabilities.durability) or 'of its own settings only'}"
         place = source.place_of_option(name, "durability")
         raise source.error(f"{asks}: {kind} has no durability {cell.record.durability}", *place, hint=hint)
     if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
-        raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
+        raise source.error(f"{asks} has a rate below one operation in 1000 s", "measure", "pacing")
     if isinstance(cell.limit, TimeLimit) and cell.record.rate_ops_per_s is not None:
         due = cell.record.rate_ops_per_s * cell.limit.window_s
         if due < 1:
             hint = f"raise the rate, or make the window at least {1 / cell.record.rate_ops_per_s:.3g} s"
-            what = f"{asks}: at {cell.record.rate_ops_per_s:g}/s nothing falls due in {cell.limit.window_s:g} s"
+            what = f"{asks}: at {cell.record.rate_ops_per_s:g}/s no operation is due within {cell.limit.window_s:g} s"
             raise source.error(what, "measure", "window", hint=hint)
     if isinstance(cell.limit, OperationsLimit) and cell.limit.operations < cell.threads:
-        hint = "each thread of each client needs at least one"
+        hint = "each thread of each client needs at least one operation"
         raise source.error(
             f"{asks} has {cell.limit.operations} operations per client for {cell.threads} threads",
             *("measure", "operations"),
@@ -127,7 +125,8 @@ def check_format(cell: Cell, source: Source) -> None:
         if read_format(text, f"systems.{name}").foreign_keys:
             return
     what = (
-        f"{cell.record.label}: tables of the format {text} have no foreign keys, and those of {cell.record.workload} do"
+        f"{cell.record.label}: tables of the format {text} support no foreign keys, and those of"
+        f" {cell.record.workload} need them"
     )
     without = "write foreign_keys = false in its workload" if cell.workload.spec["kind"] == "tpcc" else ""
     hint = " or ".join(filter(None, [without, "leave this combination out with [[cells]]"]))
@@ -143,7 +142,7 @@ def check_end(cell: Cell, warm_up_s: float, source: Source) -> None:
     if fits and warm_up_s == 0 and isinstance(cell.pacing, Closed):
         return
     what = f"{cell.record.label}: the {most} events of `events_file` have an end, which a run may go beyond"
-    hint = f'in [measure] write warm_up = 0, pacing = "closed" and operations = {most} or fewer, in place of `window`'
+    hint = f'in [measure] write warm_up = 0, pacing = "closed" and operations = {most} or fewer, instead of `window`'
     raise source.error(what, "measure", hint=hint)
 
 
@@ -151,7 +150,7 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
     """Whether this kind can be given an address, where the plan has one."""
     if address_of(options) is not None and not kind.capabilities().existing:
         raise source.error(
-            f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
+            f"{kind.kind} does not support `address`", "systems", system, "address", hint="remove `address`"
         )
 
 
@@ -185,12 +184,12 @@ def _check_route(cell: Cell, roles: Mapping[str, str], source: Source) -> None:
     route, name = cell.routing.decided(roles), cell.record.system
     place = source.place_of_option(name, "routing")
     if hint := route.missing(roles):
-        what = f"{cell.record.label}: no node of {name} is on the route {route}"
+        what = f"{cell.record.label}: {name} has no node on the route {route}"
         raise source.error(what, *place, hint=hint)
     if cell.workload.writes and (following := route.following(roles)):
         what = f"{cell.record.label}: {cell.record.workload} writes, and {following[0]} of {name} takes no writes"
         hint = f'write routing = "split", which sends reads to replicas and writes to {next(iter(roles))}'
-        raise source.error(what, *place, hint=f"{hint}; or leave `routing` out, and all goes there")
+        raise source.error(what, *place, hint=f"{hint}; or leave out `routing`, and all operations go there")
 
 
 @contextmanager
@@ -210,7 +209,7 @@ def with_faults(cells: Sequence[Cell], document: PlanDocument, kinds: Kinds, sou
     for number, table in enumerate(document.faults):
         if table.system is not None and table.system not in document.systems:
             hint = meant(table.system, document.systems)
-            what = f"a fault is planned for `{table.system}`, and there is no such system"
+            what = f"a fault is planned for `{table.system}`, which is not a system of the plan"
             raise source.error(what, "faults", number, "system", hint=hint)
     return [_with_faults(cell, document, kinds, source) for cell in cells] if document.faults else list(cells)
 
@@ -225,9 +224,9 @@ def _with_faults(cell: Cell, document: PlanDocument, kinds: Kinds, source: Sourc
             continue
         place = ("faults", number)
         if not nodes:
-            hint = "bakeoff hurts only servers that it has started itself"
-            hint += "; name the system that is meant: `system`" if several and table.system is None else ""
-            raise source.error(f"nothing can be done to {name}: it is no server of ours", *place, hint=hint)
+            hint = "faults are possible only on managed servers, which bakeoff starts itself"
+            hint += "; name another system with `system`" if several and table.system is None else ""
+            raise source.error(f"no fault is possible on {name}: it is not a managed server", *place, hint=hint)
         faults.append(_fault(table, nodes, cell, number, source))
     faults.sort(key=lambda fault: fault.at_s)
     _refuse_overlaps(faults, source)
@@ -245,25 +244,25 @@ def _servers(cell: Cell, kind: type[System], source: Source, document: PlanDocum
 def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, source: Source) -> PlannedFault:
     name = cell.record.system
     if table.node is None and len(nodes) > 1:
-        what = f"{name} has several servers, and the fault does not say which is meant"
+        what = f"{name} has several servers, and the fault does not name one"
         raise source.error(what, "faults", number, "node", hint=f"`node` is one of: {', '.join(nodes)}")
     node = table.node or nodes[0]
     if node not in nodes:
         raise source.error(f"{name} has no node `{node}`", "faults", number, "node", hint=one_of(node, nodes))
     if not isinstance(cell.limit, TimeLimit) and table.for_ is None and table.do != "restart":
-        what = f"`{table.do} {node}` has no end, and a run of so many operations may then have none"
-        raise source.error(what, "faults", number, hint="say `for`, or limit the run by a `window`")
+        what = f"`{table.do} {node}` has no end, and a run limited by operations may then never end"
+        raise source.error(what, "faults", number, hint="set `for`, or limit the run by a `window`")
     if isinstance(cell.limit, TimeLimit):
         window_s = cell.limit.window_s
         if table.at > window_s - WATCHED_S_MIN:
-            what = f"a fault is planned at {table.at:g} s of a window of {window_s:g} s"
+            what = f"a fault is planned at {table.at:g} s, and the window has {window_s:g} s"
             hint = f"`at` counts from the window's start, after the warm-up; {WATCHED_S_MIN:g} s of the window"
-            hint += " must follow it, or nothing can be told of what it did"
+            hint += " must follow it, so that its effect can be measured"
             raise source.error(what, "faults", number, "at", hint=hint)
         if table.for_ is not None and table.at + table.for_ >= window_s:
             ends_s = table.at + table.for_
             what = f"`{table.do} {node}` would end at {ends_s:g} s, and the window ends at {window_s:g} s"
-            hint = "make `for` shorter, or leave it out: the server then stays as it is until the load has ended"
+            hint = "make `for` shorter, or leave it out: the server then stays away until the load has ended"
             raise source.error(what, "faults", number, "for", hint=hint)
     return PlannedFault(at_s=table.at, node=node, do=table.do, for_s=table.for_)
 
@@ -274,5 +273,5 @@ def _refuse_overlaps(faults: Sequence[PlannedFault], source: Source) -> None:
         until_s = fault.at_s if fault.do == "restart" else None if fault.for_s is None else fault.at_s + fault.for_s
         for later in faults[number + 1 :]:
             if later.node == fault.node and (until_s is None or later.at_s <= until_s):
-                what = f"`{later.words}` is planned for a server that is still away ({fault.words})"
+                what = f"`{later.words}` is planned while its server is still away ({fault.words})"
                 raise source.error(what, "faults", hint="a server comes back after `for`; without it, it stays away")

@@ -39,7 +39,7 @@ def read_comparison(
     the default takes its place. planned, left: levels by factor, of the plan and of what is run of it."""
     if said.factor == "workload" and has_other_data(cells, "workload"):
         hint = "systems are compared within each workload; workloads with the same data can be compared with each other"
-        raise source.error("workloads with different data are never compared", "compare", "factor", hint=hint)
+        raise source.error("workloads with different data cannot be compared", "compare", "factor", hint=hint)
     if said.factor is not None and said.factor not in planned:
         raise source.error(
             f"`{said.factor}` is not a factor of this plan", "compare", "factor", hint=meant(said.factor, planned)
@@ -99,7 +99,7 @@ def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> li
     except UnknownMetric as error:
         raise source.error(str(error), "measure", "objective", hint=error.hint) from None
     return [
-        f"{words}, so nothing is compared there" for words in check_metric(found, cells, source, "measure", "objective")
+        f"{words}, so those are not compared" for words in check_metric(found, cells, source, "measure", "objective")
     ]
 
 
@@ -111,9 +111,7 @@ def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *p
             found = limit.parse(text, rates_of(cells))
         except (limit.LimitError, UnknownMetric) as error:
             raise source.error(str(error), *place, hint=error.hint) from None
-        warnings += [
-            f"{words}, so {text!r} is not met there" for words in check_metric(found.metric, cells, source, *place)
-        ]
+        warnings += [f"{words}, so those fail {text!r}" for words in check_metric(found.metric, cells, source, *place)]
     return warnings
 
 
@@ -139,7 +137,7 @@ def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: s
     cells = list(cells)
     if found.name in _OF_FAULTS and not any(cell.record.faults for cell in cells):
         hint = "add [[faults]], or choose another metric: `bakeoff metrics`"
-        raise source.error(f"`{found.name}` is of planned faults, and the plan has none", *place, hint=hint)
+        raise source.error(f"`{found.name}` measures planned faults, and the plan has none", *place, hint=hint)
     workloads = {cell.record.workload: cell.workload for cell in cells}
     own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
     base = found.name.partition(".")[0]
@@ -162,7 +160,7 @@ _VALUES = {"ms": "2ms", "s": "2s", "ops/s": "5000/s", "1/s": "5000/s", "rows/s":
 
 def refuse_unjudged(plan: ResolvedPlan) -> None:
     """Of a whole plan, with all that is run side by side. Not where a part of it was chosen, or a system is missing on
-    this machine: that is no mistake of the plan's, and the thresholds are told as not judged."""
+    this machine: that is no mistake of the plan, and the thresholds are reported as not judged."""
     record = plan.record
     why = "" if plan.skipped or record.only else _no_pairs(plan)
     for text in record.fail_if if why else []:
@@ -170,7 +168,7 @@ def refuse_unjudged(plan: ResolvedPlan) -> None:
         if isinstance(fails, Condition):
             value = _VALUES.get(fails.objective.unit, "100")
             hint = f'write a value, such as "{fails.objective.name} {fails.sign} {value}"'
-            raise PlanError(f'"{text}" is a change against a baseline, and {why}', where=_where(plan, text), hint=hint)
+            raise PlanError(f'"{text}" is a change from a baseline, and {why}', where=_where(plan, text), hint=hint)
 
 
 def _no_pairs(plan: ResolvedPlan) -> str:
@@ -179,9 +177,9 @@ def _no_pairs(plan: ResolvedPlan) -> str:
     if record.search is not None:
         return "a search compares no pairs"
     if record.baseline is None:
-        return "this plan compares nothing with another"
+        return "this plan has no baseline to compare with"
     if Contest(record).is_sweep:
-        return f"the levels of {record.compare_factor} are answered by their shape, without pairs"
+        return f"the levels of {record.compare_factor} are analysed as a curve, not in pairs"
     return ""
 
 
@@ -199,33 +197,34 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
         have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
-        words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
+        words.append(f"{have} too few for a comparison: the answer has values only (a comparison needs 5)")
     paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
     if measure.objective == "rate" and paced and document.search is None:
-        words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
+        words.append('in an open loop the throughput equals the offered rate; write objective = "latency_p99"')
     if any(cell.record.faults and cell.record.rate_ops_per_s is None for cell in cells):
         words.append(
-            "faults in a closed loop: users who wait ask nothing, so percentiles hide what the fault does to response"
-            " times; offer a `rate`, such as half of what the system does without faults"
+            "faults in a closed loop: waiting users send no requests, so percentiles hide the fault's effect on"
+            " response"
+            " times; write a `rate`, such as half of the throughput without faults"
         )
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
-        words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
+        words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not private[name]):
         words.append(
-            f"before each run the workload's tables on {names} are dropped and loaded again, if bakeoff made them"
+            f"before each run the workload's tables on {names} are dropped and reloaded, if bakeoff created them"
         )
     found, loaded = ({cell.record.system for cell in cells if cell.data == data} for data in ("existing", "load"))
     if found and loaded and measure.cache is None:
         words.append(
-            f"no cache is warmed, on {', '.join(sorted(loaded))} neither, because the data on"
+            f"caches are not warmed, on {', '.join(sorted(loaded))} neither, because the data on"
             f" {', '.join(sorted(found))} exist already; write `cache` to choose"
         )
     for clients in sorted({cell.clients for cell in cells}):
         if measure.operations is not None and measure.operations % clients:
             words.append(
-                f"{measure.operations} operations do not divide by {clients} clients; "
-                f"{measure.operations // clients * clients} are done"
+                f"{measure.operations} operations are not divisible by {clients} clients; "
+                f"{measure.operations // clients * clients} run"
             )
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += workload.advice

@@ -29,15 +29,18 @@ def with_resets(
     refuse_shared_tables([cell for cell in decided if cell.reset in ("reuse", "none")], source)
     for cell in decided:
         if cell.reset == "none" and cell.workload.continued(1) is None:
-            hint = 'write reset = "restore" (private systems) or "reload"'
-            what = f"{cell.record.label} inserts the same rows in every run, so no run can begin where another ended"
+            hint = 'write reset = "restore" (managed servers) or "reload"'
+            what = (
+                f"{cell.record.label} inserts the same rows in every run, so a run cannot start from the"
+                " data that another one left"
+            )
             raise source.error(what, *deciding.place(cell.record.system, "reset"), hint=hint)
     _refuse_uneven(decided, source)
     return decided
 
 
 class _Deciding:
-    """What the plan says of each system, held against what it can do."""
+    """What the plan says of each system, checked against what the system can do."""
 
     def __init__(
         self,
@@ -72,19 +75,18 @@ class _Deciding:
         said, place = self._said(name), self.place(name, "reset")
         cells = [cell for cell in self._cells if cell.record.system == name]
         if any(cell.place is None for cell in cells):
-            what = f'data = "existing", but {name} is started for the plan and has no data yet'
-            hint = (
-                f'write data = "load" in [systems.{name}], or name a system that is there: by `address`, or SQLite\'s'
-            )
+            what = f'data = "existing", but {name} is a managed server and has no data yet'
+            hint = f'write data = "load" in [systems.{name}], or name an existing system: by `address`, or SQLite\'s'
             raise self._source.error(what, *self.place(name, "data"), hint=f"{hint} by `file`")
         if said in ("restore", "reload"):
             hint = (
-                'write reset = "reuse" for work that does not write, or "none": a run begins where the last one ended'
+                'write reset = "reuse" for workloads that do not write, or "none": each run starts with the'
+                " data that the last one left"
             )
-            raise self._source.error("existing data are never loaded or put back", *place, hint=hint)
+            raise self._source.error("existing data is never loaded or restored", *place, hint=hint)
         if said is None and (writing := _writing(cells)):
-            hint = 'write reset = "none": each run begins where the last one ended, and the data stay changed'
-            raise self._source.error(f"{writing.record.label} writes to data that were there before", *place, hint=hint)
+            hint = 'write reset = "none": each run starts with the data that the last one left, and the changes stay'
+            raise self._source.error(f"{writing.record.label} writes to existing data", *place, hint=hint)
         if said == "reuse":
             self._refuse_writing(cells, "none", place)
         return said or "reuse"
@@ -94,13 +96,13 @@ class _Deciding:
         if said is None:
             return self._default()
         if said == "restore" and not self._private[name]:
-            hint = 'write reset = "reload" or "none", or "reuse" for work that does not write'
-            raise self._source.error(f"{name} exists already and cannot be restored", *place, hint=hint)
+            hint = 'write reset = "reload" or "none", or "reuse" for workloads that do not write'
+            raise self._source.error(f"{name} is an existing system, whose data cannot be restored", *place, hint=hint)
         if said == "restore" and not self._kinds[name].capabilities().restore:
             raise self._source.error(f"{name} cannot be restored", *place, hint='write reset = "reload"')
         if said == "reuse":
             cells = [cell for cell in self._cells if cell.record.system == name]
-            self._refuse_writing(cells, 'restore" (private systems), "reload" or "none', place)
+            self._refuse_writing(cells, 'restore" (managed servers), "reload" or "none', place)
         return said
 
     def _default(self) -> str:
@@ -110,7 +112,7 @@ class _Deciding:
         existing = [name for name in names if not self._private[name]]
         if existing and writing is not None:
             hint = (
-                'write reset = "reload": tables of its own are loaded again before each run; or "none": each run begins'
+                'write reset = "reload": its own tables are reloaded before each run; or "none": each run starts'
                 " where the last one ended"
             )
             what = f"the plan writes to {existing[0]}, which cannot be restored"
@@ -140,8 +142,11 @@ def _refuse_uneven(cells: list[Cell], source: Source) -> None:
         other = fresh.get(cell.record.content)
         if cell.reset == "none" and other is not None and _writing(c for c in cells if c.load_key == cell.load_key):
             names = cell.record.system, other.record.system
-            what = f"each run on {names[0]} begins where the last one ended, and on {names[1]} with the data as loaded"
-            hint = "write one `reset` for both, or measure them in plans of their own"
+            what = (
+                f"each run on {names[0]} starts with the data that the last one left, and on {names[1]} with"
+                " the data as loaded"
+            )
+            hint = "write one `reset` for both, or measure them in separate plans"
             raise source.error(what, "systems", names[0], "reset", hint=hint)
 
 
@@ -151,16 +156,16 @@ def refuse_shared_tables(cells: Iterable[Cell], source: Source) -> None:
     for cell in cells:
         table = repr((cell.place, cell.workload.tables[0]))
         if cell.place is not None and keys.setdefault(table, cell.load_key) != cell.load_key:
-            what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
-            hint = 'write reset = "reload", or give them tables or a `schema` of their own'
+            what = f"{cell.record.label} needs its own data in the same table as an earlier cell"
+            hint = 'write reset = "reload", or use separate tables or a separate `schema`'
             raise source.error(what, "measure", "reset", hint=hint)
 
 
 def refuse_leftovers(cells: Iterable[Cell], source: Source) -> None:
     """What runs leave would be taken for what a level does: a search compares runs that begin alike."""
     if left := _writing(cell for cell in cells if cell.reset == "none"):
-        what = f"in a search every run of {left.record.system} must begin with the same data"
-        raise source.error(what, "measure", "reset", hint='write reset = "reload", or "restore" on a private system')
+        what = f"in a search every run of {left.record.system} must start with the same data"
+        raise source.error(what, "measure", "reset", hint='write reset = "reload", or "restore" on a managed server')
 
 
 def by_system(cells: Iterable[Cell], read: Callable[[Cell], str]) -> str:
@@ -180,5 +185,7 @@ def decide_cache(document: PlanDocument, private: Mapping[str, bool], source: So
     if measure.cache == "cold" and not all(private.values()):
         name = next(name for name, own in private.items() if not own)
         hint = 'write cache = "warm" or "as-is"'
-        raise source.error(f"{name} exists already and cannot be made cold", "measure", "cache", hint=hint)
+        raise source.error(
+            f"{name} is an existing system, whose cache cannot be emptied", "measure", "cache", hint=hint
+        )
     return measure.cache or ("as-is" if any(data_of(document, name) == "existing" for name in private) else "warm")

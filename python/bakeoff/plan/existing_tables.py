@@ -22,7 +22,7 @@ class TablesLine:
 
     system: str
     tables: list[str]
-    there: str  # "not there", "made by bakeoff", ...
+    there: str  # "not there", "created by bakeoff", ...
     fate: str
     size_bytes: int | None = None  # of all of them, indexes included; None: not known
     changes_rows_of_others: bool = False  # the runs write to them, and bakeoff did not make them
@@ -79,12 +79,14 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
 
 
 def changes_words(lines: Iterable[TablesLine]) -> str:
-    """What a plan does to rows that bakeoff did not load: "this plan writes to tables that bakeoff did not make: orders
-    on ours"; "" if it does not."""
+    """How a plan changes rows that bakeoff did not load: "this plan writes to tables that bakeoff did not create:
+    orders on ours"; "" if it does not."""
     changed = (f"{name} on {line.system}" for line in lines if line.changes_rows_of_others for name in line.tables)
     names = list(dict.fromkeys(changed))
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    return f"this plan writes to tables that bakeoff did not make: {', '.join(names[:_NAMED_MAX])}{more}" * bool(names)
+    return f"this plan writes to tables that bakeoff did not create: {', '.join(names[:_NAMED_MAX])}{more}" * bool(
+        names
+    )
 
 
 def refuse_changes(plan: ResolvedPlan, *, allowed: bool) -> str:
@@ -98,7 +100,7 @@ def refuse_changes(plan: ResolvedPlan, *, allowed: bool) -> str:
     words = changes_words(lines)
     if words and not allowed:
         system = next(line.system for line in lines if line.changes_rows_of_others)
-        hint = "--allow-changes lets the runs change their rows, and nothing puts these back; or measure a copy of them"
+        hint = "--allow-changes lets the runs change their rows, which is not undone; or measure a copy of them"
         raise PlanError(words, where=f"systems.{system}", hint=hint)
     return words
 
@@ -144,15 +146,15 @@ def _sum(sizes: Sequence[int]) -> int | None:
 
 
 def _use(cell: Cell, table: Found | None, absent_place: str, changed: bool) -> _Use:
-    there = "not there" if table is None else "made by bakeoff" if table.ours else "not made by bakeoff"
+    there = "not there" if table is None else "created by bakeoff" if table.ours else "not created by bakeoff"
     if absent_place:
         there += f", nor the {absent_place}"
     cut = table is not None and table.ours and not table.whole
     if cut:
-        there += ", its load was cut short"
+        there += ", its load was interrupted"
     if cell.data == "existing":
         if table is None or cut:
-            return _Use(there, "run will refuse; `bakeoff load` makes it")
+            return _Use(there, "run will refuse; `bakeoff load` creates it")
         if not changed:
             return _Use(there, "checked and used")
         if table.ours:
@@ -160,7 +162,7 @@ def _use(cell: Cell, table: Found | None, absent_place: str, changed: bool) -> _
         return _Use(there, "checked and used, changed by the runs: needs --allow-changes", True)
     often = ", again before each run" if cell.reset == "reload" else ""
     if table is None:
-        return _Use(there, f"made and loaded{often}")
+        return _Use(there, f"created and loaded{often}")
     if table.ours:
-        return _Use(there, f"dropped, made and loaded{often}")
-    return _Use(there, 'run will refuse, unless data = "existing" measures it as it is or --allow-drop drops it')
+        return _Use(there, f"dropped, created and loaded{often}")
+    return _Use(there, 'run will refuse, unless data = "existing" measures it unchanged or --allow-drop drops it')

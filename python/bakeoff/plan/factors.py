@@ -67,12 +67,12 @@ def find_factor(name: str, systems: Collection[str], works: Works, source: Sourc
 def _unknown(name: str, systems: Collection[str], works: Works, source: Source, table: str) -> PlanError:
     head, _, rest = name.partition(".")
     if head in systems and rest in LOAD:
-        what, hint = f"`{rest}` cannot be a factor of one system only", f"write {rest}, or list the cells in [[cells]]"
+        what, hint = f"`{rest}` cannot be a factor of a single system", f"write {rest}, or list the cells in [[cells]]"
     elif name in keys_of(MeasureTable) or name == "seed":
         what = f"`{name}` cannot be a factor"
         hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
     elif rest and head in works:
-        what, hint = f"`{rest}` is no option of the workload `{head}`", meant(rest, works[head])
+        what, hint = f"`{rest}` is not an option of the workload `{head}`", meant(rest, works[head])
     elif rest and rest.split(".")[0] in (
         *SYSTEM_TABLES,
         *BARE_SYSTEM_OPTIONS,
@@ -118,7 +118,7 @@ def read_constants(measure: MeasureTable, factors: Collection[Factor], source: S
             continue
         if any(factor.target == "load" and factor.path == (name,) for factor in factors):
             hint = "remove it from [measure]"
-            raise source.error(f"`{name}` is said twice, as a factor and in [measure]", "measure", name, hint=hint)
+            raise source.error(f"`{name}` is set twice, as a factor and in [measure]", "measure", name, hint=hint)
         found[name] = read_level(Factor(name, "load", (name,), None), said, source, "measure")
     return found
 
@@ -138,9 +138,9 @@ def put_option(
     existing, embedded = kind.place(options) is not None, kind.capabilities().embedded
     if factor.path[0] == "settings" and existing and not embedded:
         raise source.error(
-            f"`{factor.name}` cannot vary: {system} exists already, and its settings are not ours to change",
+            f"`{factor.name}` cannot vary: {system} is an existing server, whose settings bakeoff does not change",
             *("factors", factor.name),
-            hint=f'start a private instance, or vary a session variable: "{system}.session.NAME"',
+            hint=f'start a managed server, or vary a session variable: "{system}.session.NAME"',
         )
     merged = deepcopy(options)
     path = place_of(factor, started=not embedded and not existing)
@@ -148,10 +148,10 @@ def put_option(
     for key in path[:-1]:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
-            raise source.error(f"`{factor.name}` has no place in [systems.{system}]", "factors", factor.name)
+            raise source.error(f"`{factor.name}` does not belong in [systems.{system}]", "factors", factor.name)
     if path[-1] in table:
         raise source.error(
-            f"`{factor.name}` is said twice, as a factor and in [systems.{system}]",
+            f"`{factor.name}` is set twice, as a factor and in [systems.{system}]",
             *("factors", factor.name),
             hint=f"remove it from [systems.{system}]",
         )
@@ -160,7 +160,7 @@ def put_option(
 
 
 def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
-    """Where the option stands in the system's table: a server that is started has its options in `start`."""
+    """Where the option is in the system's table: a managed server has its options in `start`."""
     first = factor.path[0]
     if started and first in ("settings", "version", "source", "path", "nodes", "replicas"):
         return ("start", *factor.path)
@@ -192,7 +192,7 @@ class Routing:
         if by and by not in ("role", "name", "any", "split"):
             return cls("role" if text in ROLES else "name", text)
         hint = 'it is "any", "split", a role ("replica", "role:standby") or the name of a node ("db2", "name:any")'
-        raise UnitError(f"{text!r} is no route", hint)
+        raise UnitError(f"{text!r} is not a route", hint)
 
     def __str__(self) -> str:
         return f"{self.by}:{self.word}" if self.word else self.by
@@ -228,10 +228,10 @@ class Routing:
         if self.by == "any":
             return ""
         if not roles:
-            return "leave `routing` out: this system runs inside the client"
+            return "leave out `routing`: this system runs inside the client"
         if self.by == "split":
             split = len(set(roles.values())) > 1
-            return "" if split else "all its nodes have the same role: leave `routing` out, or ask for replicas"
+            return "" if split else "all its nodes have the same role: leave out `routing`, or start replicas"
         known = dict.fromkeys(roles.values() if self.by == "role" else roles)
         if self.word in known:
             return ""

@@ -53,7 +53,7 @@ def read_grid(document: PlanDocument, works: Works, source: Source) -> Grid:
         return _read_factors(document, works, source)
     if document.factors:
         raise source.error(
-            "the plan has both [factors] and [[cells]]", "factors", hint="a grid or a list: keep one of them"
+            "the plan has both [factors] and [[cells]]", "factors", hint="keep one of them: a grid or a list"
         )
     return _read_list(document, document.cells, works, source)
 
@@ -147,7 +147,7 @@ def _same_keys(
     for name, factor in factors.items():
         if factor.only is None and name not in table and any(factor.applies_to(*pair) for pair in pairs):
             hint = "every table of [[cells]] gives a level to the same keys"
-            raise source.error(f"cell {number} does not say `{name}`", "cells", hint=hint)
+            raise source.error(f"cell {number} has no `{name}`", "cells", hint=hint)
 
 
 def _said_once(pairs: list[tuple[str, str]], factors: dict[str, Factor], source: Source) -> None:

@@ -34,9 +34,9 @@ def check_placement(document: PlanDocument, source: Source) -> list[str]:
     for side, cores in (("client", placement.client), ("server", placement.server)):
         if missing := sorted(set(cores) - available):
             hint = f"this machine offers {_words_of_cores(available)}"
-            raise source.error(f"there is no core {missing[0]} here", "measure", "placement", side, hint=hint)
+            raise source.error(f"this machine has no core {missing[0]}", "measure", "placement", side, hint=hint)
     if shared := set(placement.client) & set(placement.server):
-        return [f"client and server share the cores {_words_of_cores(shared)}: each slows the other"]
+        return [f"client and server share the cores {_words_of_cores(shared)}, so each slows the other"]
     return []
 
 
@@ -71,7 +71,7 @@ def require(document: PlanDocument, wanted: Collection[str], missing: Mapping[st
     for name, why in missing.items():
         if not document.systems[name].optional:
             place = source.error("", "systems", name).where
-            hint = f"`bakeoff doctor` says how to get it; optional = true in [systems.{name}] skips it"
+            hint = f"`bakeoff doctor` shows how to install it; optional = true in [systems.{name}] skips it"
             raise ServerError(f"{name} cannot run on this machine: {why}", where=place, hint=hint)
     if missing.keys() >= set(wanted):
         words = "; ".join(f"{name}: {why}" for name, why in missing.items())
@@ -81,13 +81,13 @@ def require(document: PlanDocument, wanted: Collection[str], missing: Mapping[st
 def check_disk(needed_bytes: int, folder: Path, option: str) -> None:
     """Called when a run is about to begin; a dry run only warns (see describe). `option`: that names another folder."""
     if not can_hold_files(folder):
-        raise ServerError("nothing can be written there", where=str(folder), hint=f"give another folder with {option}")
+        raise ServerError("the folder is not writable", where=str(folder), hint=f"choose another folder with {option}")
     free = disk_free_bytes(folder)
     if needed_bytes > free:
         raise ServerError(
             f"the plan needs about {bytes_words(needed_bytes)} of disk and {bytes_words(free)} are free",
             where=str(folder),
-            hint=f"free some space, give another folder with {option}, or use fewer records or start options",
+            hint=f"free some space, choose another folder with {option}, or use fewer records or start options",
         )
 
 
@@ -132,7 +132,8 @@ def packager_words(options: Iterable[Options]) -> list[str]:
             builds = "; ".join(dict.fromkeys(f"{one.version} is from {one.described}" for one in found))
             words.append(
                 f"the builds of {kind.kind} come from different packagers: {listed(one.packager for one in found)}."
-                f" They differ in compiler and options as well as in version ({builds}).{_advice(kind, starts)}"
+                f" They also differ in compiler and build options, not only in version"
+                f" ({builds}).{_advice(kind, starts)}"
             )
     return words
 
@@ -187,12 +188,14 @@ def missing_here(spec: FleetSpec) -> PlanError | None:
     for module, extra in [*dask, *([_NEEDS[type(spec.way)]] if type(spec.way) in _NEEDS else [])]:
         if find_spec(module) is None:
             hint = f"pip install 'bakeoff[{extra}]'"
-            what = f"the Python package {module} is missing, without which no clients run on {spec.words}"
+            what = f"the Python package {module} is missing; clients on {spec.words} need it"
             return PlanError(what, where="[fleet]", hint=hint)
     tls = spec.way.tls if isinstance(spec.way, Existing) else None
     for path in (tls.ca, tls.cert, tls.key) if tls else ():
         if not path.is_file():
-            return PlanError(f"there is no file {path}", where="fleet.tls", hint="paths are from the plan's folder")
+            return PlanError(
+                f"there is no file {path}", where="fleet.tls", hint="paths are relative to the plan's folder"
+            )
     return None
 
 
@@ -252,15 +255,17 @@ def _refuse_unreachable(system: System, fleet: FleetSpec, source: Source) -> Non
         return
     where = f"the clients run on {fleet.words}"
     if system.capabilities().embedded:
-        what = f"{system.name} lives inside the client, in a file of this machine, and {where}"
+        what = f"{system.name} runs inside the client, on a file of this machine, and {where}"
         raise source.error(what, "fleet", hint="leave [fleet] out, or write local = 2 in it: workers on this machine")
     if system.private:
-        hint = 'give the address of one that they reach, address = "db1:3306"; or write local = 2 in [fleet]'
-        raise source.error(f"{system.name} is started on this machine, for it alone, and {where}", "fleet", hint=hint)
+        hint = 'name a server that they reach, address = "db1:3306"; or write local = 2 in [fleet]'
+        raise source.error(
+            f"{system.name} is a managed server, which only this machine reaches, and {where}", "fleet", hint=hint
+        )
     for node in system.nodes():
         if node.address.startswith("/") or is_loopback(node.address):
             what = f"only this machine reaches {system.name} at {node.address}, and {where}"
-            hint = 'write an address that load machines know it by, address = "db1:3306"'
+            hint = 'write an address that the load machines reach, address = "db1:3306"'
             raise source.error(what, "systems", system.name, "address", hint=hint)
 
 

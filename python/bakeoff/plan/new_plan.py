@@ -1,5 +1,5 @@
-"""Texts of plans, made to be read, kept and changed: out of a few words (systems, a workload, threads), and a first
-one for the systems that are here."""
+"""Texts of plans, for users to read, keep and change: from a few words (systems, a workload, threads), and a first
+one for the systems that this machine has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..systems import SYSTEMS
 from ..workloads import workload_names, workloads
 from .document.units import UnitError, parse_duration_s
 
-#: What each workload counts its data in, and how much of it is loaded in some seconds.
+#: The unit of each workload's size, and a size that loads in seconds.
 SIZES: Mapping[str, tuple[str, str]] = {
     "ycsb": ("records", "100_000"),
     "sysbench": ("table_size", "100_000"),
@@ -52,7 +52,10 @@ def plan_text(quick: Quick) -> str:
     work = {"kind": json.dumps(kind), **({option: json.dumps(preset)} if preset else {}), counts: size}
     lines = [
         f"title = {json.dumps(_title(quick))}",
-        *(["demonstration = true            # short runs show how it is done, not which is faster"] * _short(quick)),
+        *(
+            ["demonstration = true            # short runs show how bakeoff works, not which system is faster"]
+            * _short(quick)
+        ),
         f"threads = {users}",
         *(['durability = "full"             # no system loses an acknowledged commit'] * _all_durable(tables)),
         *(line for name, (of, version) in tables.items() for line in _system(name, of, version)),
@@ -91,12 +94,12 @@ def _systems(said: Sequence[str]) -> dict[str, tuple[str, str]]:
     for (kind, version), words in zip(pairs, said, strict=True):
         if kind not in SYSTEMS:
             hint = f"write --workload {words}" if words in workload_names() else meant(kind, SYSTEMS)
-            raise PlanError(f"there is no kind of system `{kind}`", where=words, hint=hint)
+            raise PlanError(f"unknown kind of system `{kind}`", where=words, hint=hint)
         if version and SYSTEMS[kind].capabilities().embedded:
             raise PlanError(f"{kind} has no versions to choose from", where=words, hint=f"write {kind}")
         name = kind if kinds.count(kind) == 1 else re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{version or 'any'}")
         if name in found:
-            hint = "say two versions, such as mariadb@10.11 mariadb@11.4"
+            hint = "name two versions, such as mariadb@10.11 mariadb@11.4"
             raise PlanError(f"{words} is named twice", where=words, hint=hint)
         found[name] = (kind, version)
     return found
@@ -115,7 +118,7 @@ def _workload(words: str) -> tuple[str, str, str]:
     """Its kind, the option that names its presets, and the preset ("" for the usual one)."""
     known = workload_names()
     if words not in known:
-        raise PlanError(f"there is no workload `{words}`", where="--workload", hint=meant(words, known))
+        raise PlanError(f"unknown workload `{words}`", where="--workload", hint=meant(words, known))
     kind, preset = known[words]
     return kind, workloads()[kind].preset, preset
 
@@ -126,43 +129,43 @@ def _literal(size: str) -> str:
 
 
 _HEAD = """#:schema {schema}
-# What it amounts to:      bakeoff run {file} --dry-run
+# Show cells, time, disk:  bakeoff run {file} --dry-run
 # Run it:                  bakeoff run {file}
-# All keys there are:      docs/reference/plan.md; this plan is one of many, and any line of it can go
+# All keys:                docs/reference/plan.md; any line of this plan can be changed or removed
 
 title = "My comparison"
-description = "What is asked, and why"
+description = "The question, and why you ask it"
 
-threads = [1, 8]                # users, each with one operation in flight; 8 instead of a list: a constant
-durability = "full"             # no system loses an acknowledged commit; "relaxed" loses the last ones with the power
+threads = [1, 8]                # users, each with one operation in flight; write 8 for a single level
+durability = "full"             # no system loses an acknowledged commit; "relaxed" loses the last ones at a power loss
 
 # ---- The systems, each under a name of your choice ----
 """
 _SERVER = """
-[systems.{kind}]  # a private server, started for the plan and removed after it
+[systems.{kind}]  # a managed server: bakeoff starts it for the plan and removes it afterwards
 # version = "{version}"
-# settings = {{ {setting} }}  # by the server's own names
-# address = "db1"  # or measure one that is there, with user = "..." and password = {{ env = "NAME" }}
+# settings = {{ {setting} }}  # with the server's own names
+# address = "db1"  # or measure an existing server, with user = "..." and password = {{ env = "NAME" }}
 """
 _EMBEDDED = """
 [systems.{kind}]  # runs inside the measuring process
 # settings = {{ {setting} }}
 """
 _TAIL = """
-# ---- The work: `bakeoff workloads` lists what there is ----
+# ---- The workload: `bakeoff workloads` lists all ----
 
 [workload]
 kind = "ycsb"
 preset = "b"                    # 95 % reads, 5 % updates
-records = 100_000               # of 1 kB; an answer about storage needs more data than the caches hold
+records = 100_000               # of 1 kB each; to compare storage, use more data than the caches hold
 
 # ---- How it is measured ----
 
 [measure]
 warm_up = "5s"                  # before the window, not counted
-window = "10s"                  # what counts; 60s or more show whether a steady state was reached
-repetitions = 5                 # independent runs of each cell; fewer than 5 are not compared
-objective = "rate"              # what is judged: right operations per second; "latency_p99", "cpu_us_per_op", ...
+window = "10s"                  # measured; 60s or more show whether a steady state was reached
+repetitions = 5                 # independent runs of each cell; a comparison needs 5
+objective = "rate"              # the metric compared: throughput; or "latency_p99", "cpu_us_per_op", ...
 """
 
 

@@ -41,13 +41,13 @@ def read_plan(
     only: Sequence[str] = (),
     fail_if: Sequence[str] = (),
 ) -> ResolvedPlan:
-    """The plan in this file. said: KEY=VALUE that take the place of what it says. only: the part of it that is wanted.
-    fail_if: thresholds beside its own. Raises PlanError, or ServerError when this machine lacks a system that is not
-    optional (`must_run = False`, for a dry run: then it is a warning)."""
+    """The plan in this file. said: overrides KEY=VALUE. only: the wanted part of it. fail_if: thresholds in addition to
+    its own. Raises PlanError, or ServerError when this machine lacks a system that is not optional (`must_run = False`,
+    for a dry run: then it is a warning)."""
     try:
         text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
-        raise PlanError("there is no such plan", where=str(path), hint="plans/quickstart.toml is a first one") from None
+        raise PlanError("the plan does not exist", where=str(path), hint="try plans/quickstart.toml") from None
     except IsADirectoryError:
         raise PlanError("this is a folder, not a plan", where=str(path), hint="name the .toml file") from None
     except OSError as error:
@@ -115,7 +115,7 @@ def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict
             hint = meant(kind, kinds)
             if table.kind is None:
                 hint = f'{hint} (a system of another name says its kind: kind = "{next(iter(kinds), "")}")'
-            raise source.error(f"there is no kind of system `{kind}`", "systems", name, "kind", hint=hint)
+            raise source.error(f"unknown kind of system `{kind}`", "systems", name, "kind", hint=hint)
         found[name] = kinds[kind]
     return found
 
@@ -150,7 +150,7 @@ class _Reading:
             try:
                 self._cells(self.sought.ends())
             except PlanError as error:
-                hint = f"{error.hint}; or name a range in which all can be run with `from` and `to`"
+                hint = f"{error.hint}; or set `from` and `to` to a range in which all levels can run"
                 raise self.builder.source.error(error.what, "search", hint=hint) from None
         return self.finish(self.sought.tried(tried or {}))
 
@@ -285,10 +285,10 @@ def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
     rates = {cell.record.rate_ops_per_s for cell in cells}
     if rates == {None}:
         return "closed loop"
-    names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "a schedule per session"}
+    names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "one schedule per session"}
     arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
     rate = next(iter(rates))
     words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
     if search and search.factor == "rate":
-        words = "the rate is sought"
+        words = "the search varies the rate"
     return f"open loop, {words}, {' or '.join(arrivals)}"

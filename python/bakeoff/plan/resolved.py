@@ -107,7 +107,7 @@ class ResolvedPlan:
 
     def seed_of_block(self, block: int) -> int:
         """Of its runs' operations, the same for all cells; the data have the plan's. A search varies it: runs that all
-        draw the same operations are no evidence of what others would do, and its interval would be of that one draw."""
+        draw the same operations would make its interval one of that draw only."""
         return self.record.seed + block if self.measure.vary_seed or self.record.search else self.record.seed
 
     def arrival_seed_of_block(self, block: int) -> int:

@@ -68,13 +68,13 @@ def read_search(document: PlanDocument, factors: dict[str, Factor], source: Sour
         return None
     way, name = ("highest", table.highest) if table.highest is not None else ("lowest", table.lowest or "")
     if name not in _RANGES:
-        raise source.error(f"`{name}` cannot be sought", "search", way, hint=one_of(name, _RANGES))
+        raise source.error(f"`{name}` cannot be searched", "search", way, hint=one_of(name, _RANGES))
     if name in factors:
-        what = f"`{name}` is said twice, as a factor and in [search]"
+        what = f"`{name}` is set twice, as a factor and in [search]"
         raise source.error(what, "search", way, hint="remove it from [factors]: the search chooses its levels")
     if "repetitions" in document.measure.model_fields_set:
-        hint = "remove it; `runs` in [search] is the most runs that the search may take"
-        raise source.error("a search decides itself how often a level is run", "measure", "repetitions", hint=hint)
+        hint = "remove it; `runs` in [search] limits the search"
+        raise source.error("a search decides how often it runs a level", "measure", "repetitions", hint=hint)
     factors[name] = Factor(name, "load", (name,), None)
     return _record(table, factors[name], way == "highest", document, source)
 
@@ -83,10 +83,10 @@ def refuse_pointless(search: SearchRecord, rates: Iterable[Rate], source: Source
     """What no level can break or keep, and what is looked for at the wrong end. rates: the workloads' own metrics."""
     for limit in (parse(text, rates) for text in search.limits):
         if limit.metric.unit in ("ms", "s") and limit.bound == 0:
-            raise source.error(f'"{limit}" is no limit: every time is above 0', "search", "while", hint="raise it")
+            raise source.error(f'"{limit}" is not a limit: every time is above 0', "search", "while", hint="raise it")
         if search.highest and limit.metric.better == "lower" and not limit.is_ceiling:
             other = f'write while = "{limit.metric.name} < ...", or seek lowest = "{search.factor}"'
-            what = f'"{limit}" is kept the better the more load there is, so no level is the highest that keeps it'
+            what = f'"{limit}" is easier to keep with more load, so no highest level exists'
             raise source.error(what, "search", "while", hint=other)
 
 
@@ -112,11 +112,11 @@ def _record(table: SearchTable, factor: Factor, highest: bool, document: PlanDoc
         first = low
         if factor.name == "rate" and low < least:
             what = f"at {low:g}/s a window has too few operations for a percentile of `while`"
-            raise source.error(what, "search", "from", hint=f"begin at {least:g}/s or above, or make the window longer")
+            raise source.error(what, "search", "from", hint=f"start at {least:g}/s or above, or make the window longer")
     if table.to is not None:
         high = _end(factor, table.to, source, "to")
     if low >= high:
-        raise source.error(f"`to` ({high:g}) is not above where the search begins ({low:g})", "search", "to")
+        raise source.error(f"`to` ({high:g}) is not above the start of the search ({low:g})", "search", "to")
     return SearchRecord(
         factor=factor.name,
         highest=highest,

@@ -1,5 +1,5 @@
-"""Several plans as one comparison: the cells of all in common blocks, told apart by the factor "plan", whose levels are
-the names of the files. What makes runs comparable must be the same in all; what differs is what is compared."""
+"""Several plans as one comparison: the cells of all in common blocks, distinguished by the factor "plan", whose
+levels are the names of the files. What makes runs comparable must be the same in all; the rest is compared."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def _named(plans: Sequence[ResolvedPlan]) -> dict[str, ResolvedPlan]:
     """By the names of their files."""
     found: dict[str, ResolvedPlan] = {}
     for plan in plans:
-        assert plan.path is not None, "plans that are run side by side are files"
+        assert plan.path is not None, "plans that run side by side must be files"
         if plan.path.parent.absolute() != plans[0].base_dir.absolute():
-            what = f"plans that are run side by side lie in one folder, and {plans[0].path} lies in another"
-            raise PlanError(
-                what, where=str(plan.path), hint="copy it there: a plan's relative paths begin at its folder"
-            )
+            what = f"plans that run side by side must be in one folder, and {plans[0].path} is in another"
+            raise PlanError(what, where=str(plan.path), hint="copy it there: a plan's paths are relative to its folder")
         if found.setdefault(plan.path.stem, plan) is not plan:
-            hint = "give a copy of another name: the answer is how much two measurements of one and the same differ"
+            hint = (
+                "use a copy with another name; the answer then shows how much two measurements of the same plan differ"
+            )
             raise PlanError(f"two plans are called {plan.path.stem}", where=str(plan.path), hint=hint)
     return found
 
@@ -85,8 +85,10 @@ def _named(plans: Sequence[ResolvedPlan]) -> dict[str, ResolvedPlan]:
 def _refuse_searches(named: Mapping[str, ResolvedPlan]) -> None:
     for name, plan in named.items():
         if plan.record.search is not None:
-            what = f"{name} searches for a load, and plans side by side are run as they stand"
-            raise PlanError(what, where=str(plan.path), hint="let one plan with both systems search, or each by itself")
+            what = f"{name} is a search, and plans that run side by side need fixed levels"
+            raise PlanError(
+                what, where=str(plan.path), hint="search in one plan with both systems, or run each plan separately"
+            )
 
 
 def _refuse_other_measuring(base: str, first: ResolvedPlan, name: str, plan: ResolvedPlan) -> None:
@@ -106,7 +108,7 @@ def _refuse_other_measuring(base: str, first: ResolvedPlan, name: str, plan: Res
                 raise PlanError(
                     f"`{key}` is {values[0]} in {base} and {values[1]} in {name}",
                     where=str(plan.path),
-                    hint="write the same in both: runs that are compared are measured alike",
+                    hint="write the same value in both: compared runs must be measured in the same way",
                 )
 
 
@@ -145,11 +147,11 @@ def _alone(cells: Sequence[Cell], names: Sequence[str]) -> Iterator[str]:
     for found in places.values():
         if names[0] not in found or len(found) == 1:
             where = "in no other plan" if names[0] in found else f"not in {names[0]}"
-            yield from (f"{one.label} is compared with nothing: it is {where}" for one in found.values())
+            yield from (f"{one.label} is not compared: it is {where}" for one in found.values())
         one, *others = found.values()
         if (other := next((record for record in others if not record.has_rows_of(one)), None)) is not None:
-            hint = "write the same seed, records and all else that the rows are made of in both plans"
-            raise PlanError(f"{one.label} and {other.label} have different data, which are never compared", hint=hint)
+            hint = "write the same seed, records and other options of the data in both plans"
+            raise PlanError(f"{one.label} and {other.label} have different data, which cannot be compared", hint=hint)
 
 
 def _factors(cells: Sequence[Cell]) -> dict[str, list[Scalar]]:

@@ -72,7 +72,7 @@ class PlanWorkload:
             named = workload_names().get(table.kind)
             hint = f'write kind = "{named[0]}" and {kinds[named[0]].preset} = "{named[1]}"' if named else ""
             hint = hint or meant(table.kind, kinds)
-            raise source.error(f"there is no workload `{table.kind}`", *place, "kind", hint=hint)
+            raise source.error(f"unknown workload `{table.kind}`", *place, "kind", hint=hint)
         self._place = place
         self._kind = kinds[table.kind]
         self._said: dict[str, Any] = dict(table.model_extra or {})
@@ -123,7 +123,7 @@ class PlanWorkload:
         table = f"[{'.'.join(self._place)}]"
         for name in question.levels.keys() & self._said.keys():
             raise self._source.error(
-                f"`{name}` is said twice, as a factor and in {table}",
+                f"`{name}` is set twice, as a factor and in {table}",
                 *(*self._place, name),
                 hint=f"remove it from {table}",
             )
@@ -154,7 +154,7 @@ class PlanWorkload:
         return any(one.name == option and one.values.startswith("a list") for one in self._kind.options)
 
     def _where(self, option: str, question: Question) -> str:
-        """Of an option that stands in the table or is a factor."""
+        """Of an option that is in the table or is a factor."""
         place = ("factors", option) if option in question.levels else self._place
         if option in self._said:
             place = (*self._place, option)

@@ -51,7 +51,7 @@ Debug::NoLocking "true";
 _ETC = Path("/etc/apt")
 _DEBIAN_LINE = re.compile(r"^deb\s+(?P<options>\[[^\]]*\]\s+)?(?P<mirror>\S+/debian/?)\s", re.MULTILINE)
 _DEBIAN_STANZA = re.compile(r"^URIs:.*/debian/?\s*$", re.MULTILINE | re.IGNORECASE)
-_HOW_TO_DO_WITHOUT = "or install the server yourself so that it is on the PATH"
+_HOW_TO_DO_WITHOUT = "or install the server yourself and put it on the PATH"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class PrivateApt:
         found = _of_suite(suite)
         if found is None:
             raise NotOffered(
-                f"this machine's apt has no Debian mirror that could be asked for {suite}",
+                f"this machine's apt has no Debian mirror for {suite}",
                 hint=f"add a Debian source to {_ETC}/sources.list.d, {_HOW_TO_DO_WITHOUT}",
             )
         extension, text = found
@@ -139,7 +139,7 @@ class PrivateApt:
         return sorted(self.archives.glob("*.deb"))
 
     def _get(self, packages: Sequence[str], *how: str) -> None:
-        with said_if_slow(f"apt fetches {' '.join(packages)}", self._fetched):
+        with said_if_slow(f"apt downloads {' '.join(packages)}", self._fetched):
             done = self._run("apt-get", "-q", *how, *packages)
         if done.returncode:
             raise ServerError(
@@ -151,7 +151,7 @@ class PrivateApt:
         return f"{bytes_words(sum(_sizes(self.archives)))} fetched"
 
     def _because(self) -> str:
-        return f"; reading the sources said: {self._update_trouble}" if self._update_trouble else ""
+        return f"; reading the sources reported: {self._update_trouble}" if self._update_trouble else ""
 
     def _run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}

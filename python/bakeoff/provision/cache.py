@@ -5,7 +5,7 @@
         root/             its files
 
 A folder appears by one rename, so it is either whole or not there. The manifest is read back before use: one that is
-broken, or of another format, is as good as none, and what it stands for is fetched anew when it is asked for.
+broken, or of another format, is ignored, and its content is downloaded again when it is needed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def cache_lock(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise ServerError(
             f"the cache folder {folder} cannot be written: {error.strerror}",
-            hint="set BAKEOFF_CACHE to a folder that can",
+            hint="set BAKEOFF_CACHE to a writable folder",
         ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -178,7 +178,7 @@ def _add(name: str, source: str, fetch: Callable[[Path, Path], Content], program
     make_passable(new / "root")
     content = fetch(scratch, new / "root")
     if not (new / "root" / program).exists():
-        raise ServerError(f"what was fetched of {name} {content.version} does not contain {program}")
+        raise ServerError(f"the download of {name} {content.version} does not contain {program}")
     manifest = {
         "format": FORMAT,
         "name": name,

@@ -59,7 +59,7 @@ def new_pem() -> Pem:
         return (
             x509.CertificateBuilder()
             .subject_name(name(subject))
-            .issuer_name(name("bakeoff private authority"))
+            .issuer_name(name("bakeoff certificate authority"))
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - datetime.timedelta(hours=1))
@@ -68,7 +68,7 @@ def new_pem() -> Pem:
 
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = (
-        unsigned("bakeoff private authority", authority_key)
+        unsigned("bakeoff certificate authority", authority_key)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )

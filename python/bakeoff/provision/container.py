@@ -46,7 +46,7 @@ def runtime() -> str:
         done = _ask(name, "version")
         if done.returncode == 0:
             return name
-        said.append(f"{name} said: {_last_line(done)}")
+        said.append(f"{name} reported: {_last_line(done)}")
     because = f" ({'; '.join(said)})" if said else ""
     raise ServerError(f"neither podman nor docker works here{because}", hint="install podman, or start by `version`")
 
@@ -65,8 +65,8 @@ def _pull_hint(image: str) -> str:
     """A short name is looked for in no registry that the machine's settings do not name."""
     registry, slash, _ = image.partition("/")
     if slash and ("." in registry or ":" in registry or registry == "localhost"):
-        return "check the name, the network, and whether the registry wants a login"
-    return f'say which registry has it: "docker.io/library/{image}"' if not slash else f'such as "docker.io/{image}"'
+        return "check the name, the network, and whether the registry needs a login"
+    return f'name the registry, too: "docker.io/library/{image}"' if not slash else f'such as "docker.io/{image}"'
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,13 @@ def installation_for(
     if image is None:
         return sources.find(version, source)
     if sources.in_images is None:
-        raise PlanError(f"{sources.kind} is not started from images", hint="start it by `version`")
+        raise PlanError(f"{sources.kind} cannot be started from images", hint="start it by `version`")
     return _in_image(sources.kind, image, sources.in_images)
 
 
 def _refuse_option(image: str) -> None:
     if not image or image.startswith("-"):
-        raise PlanError(f'"{image}" is no name of an image', hint='such as "docker.io/library/mysql:8.4"')
+        raise PlanError(f'"{image}" is not the name of an image', hint='such as "docker.io/library/mysql:8.4"')
 
 
 def _in_image(kind: str, image: str, named: Named) -> ImageInstallation:
@@ -184,7 +184,7 @@ def _inspected(runtime: str, image: str, hint: str) -> tuple[str, str]:
     """Id and digest."""
     done = _ask(runtime, "image", "inspect", image)
     if done.returncode:
-        raise ServerError(f"the image {image} is not here", hint=hint)
+        raise ServerError(f"the image {image} is not installed", hint=hint)
     told: Mapping[str, object] = json.loads(done.stdout)[0]
     digests = told.get("RepoDigests")
     found = str(told["Id"])

@@ -135,7 +135,7 @@ class Debian(CachedSource):
             offerer = f"Debian {self._suite} offers" if self._suite else "this machine's apt sources offer"
             raise NotOffered(
                 f"{offerer} {self._product} {candidate.upstream}, not {version}",
-                hint=f"ask for {candidate.upstream}, or put a {self._product} {version} on the PATH",
+                hint=f"use {candidate.upstream}, or put a {self._product} {version} on the PATH",
             )
 
 
@@ -155,7 +155,7 @@ def put_scripts_in_place(root: Path, final: Path, packages: PackageSet) -> None:
     stay and lead to scripts. `final`: where `root` is going to lie; the scripts name that. Raises ServerError."""
     loader = next((path for top in ("usr/lib", "lib") for path in root.glob(f"{top}/*/ld-linux*.so.*")), None)
     if loader is None:
-        raise ServerError(f"the packages of {packages.packages[0]} bring no C library with them")
+        raise ServerError(f"the packages of {packages.packages[0]} contain no C library")
     folders = library_folders(root, packages)
     libraries = ":".join(str(final / folder.relative_to(root)) for folder in folders)
     for program in [path for pattern in _PROGRAMS for folder in root.glob(pattern) for path in folder.iterdir()]:

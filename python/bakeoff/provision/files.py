@@ -47,7 +47,7 @@ def file_system(path: Path) -> str:
 def copy_tree(source: Path, target: Path, *, where: str) -> None:
     """Makes `target` a copy of the file or folder `source`: owners, holes and times kept, on disk when this returns.
 
-    The copy is made beside `target` and renamed, so a half-made one never bears its name. File systems that can
+    The copy is made next to `target` and renamed, so an unfinished one never has its name. File systems that can
     share blocks do (`--reflink=auto`), which is why this is `cp` and not shutil.
     """
     half_made = target.with_name(f".{target.name}.copying")

@@ -73,7 +73,8 @@ class Installation:
         self, argv: Sequence[str | Path], *, timeout_s: float, cwd: Path, seen: Sequence[Path] = (), text: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """Runs one of its programs to the end, as the account that servers have; output and errors in one text.
-        seen: folders that it reads or writes beside its own and `cwd`. text: its input. May raise TimeoutExpired."""
+        seen: further folders that it reads or writes, besides its own and `cwd`. text: its input. May raise
+        TimeoutExpired."""
         own = {"env": self.child_environment(), "cwd": cwd, "start_new_session": True, **identity()}
         return run_to_end(_words(argv), timeout_s=timeout_s, text=text, **own)
 
@@ -119,7 +120,7 @@ class Source(ABC):
 
     def lacks(self) -> str | None:
         """What keeps it from fetching on this machine, as a clause; None: nothing known of."""
-        return "it fetches nothing"
+        return "it downloads nothing"
 
     def versions(self) -> Sequence[str]:
         """Those that it is known to have before it is asked; empty: nobody knows."""
@@ -213,14 +214,14 @@ class Sources:
             raise ServerError(f"no {self.what}{asked}{whose} on this machine", hint=self.install_hint(version, source))
         have = ", ".join(f"{one.version} ({one.program})" for one in there)
         raise ServerError(
-            f"no {self.what} {version} on this machine; there is {have}",
-            hint=f"ask for one of these, put {version} on the PATH, or try {self.install_command(version, source)}",
+            f"no {self.what} {version} on this machine; it has {have}",
+            hint=f"use one of these, put {version} on the PATH, or try {self.install_command(version, source)}",
         )
 
     def refuse_unknown(self, source: str | None, where: str) -> None:
         known = [one.name for one in self.all]
         if source is not None and source not in known:
-            raise PlanError(f"{self.kind} does not come from {source!r}", where=where, hint=one_of(source, known))
+            raise PlanError(f"{self.kind} is not available from {source!r}", where=where, hint=one_of(source, known))
 
     def alike(self, versions: Sequence[str | None]) -> Mapping[str | None, str]:
         """The source to take each version from, so that all were built alike: the first that has them all here, else
@@ -248,7 +249,7 @@ class Sources:
         return f"`bakeoff systems install {self.kind}{of_version}{of_source}`"
 
     def install_hint(self, version: str | None, source: str | None = None) -> str:
-        return f"{self.install_command(version, source)} fetches one, no root needed"
+        return f"{self.install_command(version, source)} downloads one, without root"
 
     def fetching(self) -> list[Source]:
         """Those that can fetch something on some machine."""
@@ -260,7 +261,7 @@ class Sources:
             if source.name == name:
                 return source
         known = ", ".join(source.name for source in self.fetching())
-        raise PlanError(f"{self.kind} does not come from {name!r}", hint=f"known: {known}" if known else "")
+        raise PlanError(f"{self.kind} is not available from {name!r}", hint=f"known: {known}" if known else "")
 
     def install(self, version: str | None, source: str | None, say: Progress) -> CachedProgram:
         """From the source named, else from the first that has it; those that are known to are asked first."""
@@ -276,10 +277,10 @@ class Sources:
                 refusals.append(error)
         if len(refusals) == 1:
             raise refusals[0]
-        said = "; ".join(error.what for error in refusals) or "it has no source that fetches"
+        said = "; ".join(error.what for error in refusals) or "it has no source for downloads"
         wanted = f"{self.kind} {version}" if version else self.kind
         raise ServerError(
-            f"{wanted} cannot be fetched: {said}", hint="or install it yourself, so that it is on the PATH"
+            f"{wanted} cannot be downloaded: {said}", hint="or install it yourself and put it on the PATH"
         )
 
     def remove(self, version: str | None) -> list[CachedProgram]:
@@ -317,7 +318,7 @@ _PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/libexec")
 
 class OnPath(Source):
     """program: its name. version_of: from what `program --version` prints; None: it is another product's.
-    places: folders to look in beside the usual ones; patterns may stand in them ("/usr/lib/postgresql/*/bin")."""
+    places: folders to search in addition to the usual ones; they may be patterns ("/usr/lib/postgresql/*/bin")."""
 
     name = "path"
 

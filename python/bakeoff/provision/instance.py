@@ -1,4 +1,4 @@
-"""The folder of a private instance: what is in it, and how what a killed bakeoff left is cleared away.
+"""The folder of a managed instance: its content, and how the remains of a killed bakeoff are removed.
 
     mariadb-x1y2/         ours, and closed to others but for passing through
         owner.json        who made it, where, and the servers it started; owner.lock is held while that process lives
@@ -12,7 +12,7 @@ write or read by name lies where that account could put a link. When the owner h
 servers that are still the ones recorded and removes the folder.
 
 Whose a folder is, its lock says, as far as that reaches, which is this kernel. A record of another counts as dead
-only where that was this machine before it was started anew, on a disk of its own; what lies on storage that hosts share
+only where that was this machine before it was rebooted, on a disk of its own; what lies on storage that hosts share
 is left alone.
 """
 
@@ -180,7 +180,7 @@ class InstanceFolder:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             _own(self.path, passable=for_servers)
         except OSError as error:
-            raise ServerError(f"cannot make the folder {self.path}: {error.strerror}") from error
+            raise ServerError(f"cannot create the folder {self.path}: {error.strerror}") from error
         self._owner = self._take()
         self._owner.write(self.path)
         self._refuse_closed(self.path)
@@ -240,8 +240,8 @@ class InstanceFolder:
         ours = Owner(os.getpid(), Host.here())
         if owner is not None and owner.elsewhere(self.path):
             raise ServerError(
-                f"the folder {self.path} is of a bakeoff on another machine (pid {owner.pid} there)",
-                hint="run in another folder, or remove this one if no bakeoff uses it there",
+                f"the folder {self.path} belongs to bakeoff on another machine (pid {owner.pid} there)",
+                hint="run in another folder, or remove this one if bakeoff no longer uses it there",
             )
         if self.path in _held:
             return owner or ours
@@ -249,7 +249,7 @@ class InstanceFolder:
             _held[self.path] = hold(self.path)
         except Held as held:
             raise ServerError(
-                f"the folder {self.path} is in use by another bakeoff ({held})",
+                f"the folder {self.path} is in use by another bakeoff run ({held})",
                 hint="wait for it to end, or run in another folder",
             ) from None
         if owner := Owner.read(self.path):  # as it was left
@@ -279,7 +279,7 @@ def _new_folder(parent: Path, prefix: str, *, passable: bool = False) -> Path:
         _own(folder, passable=passable)
         return folder
     except OSError as error:
-        what = f"cannot make a folder in {parent}: {error.strerror}"
+        what = f"cannot create a folder in {parent}: {error.strerror}"
         raise ServerError(what, hint="choose another folder with --work-dir") from error
 
 

@@ -79,8 +79,8 @@ class Artifact:
         found = sha256_of(brought) if brought.is_file() else "none"
         if found != self.sha256:
             raise ServerError(
-                f"{self} has SHA-256 {found}, and {self.sha256} was tried",
-                hint="somebody has changed it on the way, or a mirror has another file: ask whoever runs the mirror",
+                f"{self} has SHA-256 {found}, and bakeoff expects {self.sha256}",
+                hint="the file was changed in transfer, or the mirror has another one: ask the mirror's administrator",
             )
 
 
@@ -121,7 +121,7 @@ class Maven(CachedSource):
     def fetch(self, version: str | None, say: Progress) -> CachedProgram:
         fitting = [one for one in self.versions() if version is None or version_fits(one, version)]
         if not fitting:
-            raise NotOffered(f"Maven Central is known to have {self._product} {self.offer()}, not {version}")
+            raise NotOffered(f"bakeoff knows {self._product} {self.offer()} on Maven Central, not {version}")
         chosen = fitting[-1]
 
         return self._cached_or(chosen, lambda scratch, root: self._fetch(chosen, scratch, root, say), say)
@@ -150,7 +150,7 @@ def run_maven(asked: Sequence[str], what: str, scratch: Path, forgotten: Iterabl
     make_passable(repository)
     argv = ["mvn", "-q", "-B", "-C", f"-Dmaven.repo.local={repository}", *asked]
     try:
-        with said_if_slow(f"Maven fetches {what}; after {_TIMEOUT_S:.0f} s this is given up"):
+        with said_if_slow(f"Maven downloads {what} (timeout {_TIMEOUT_S:.0f} s)"):
             done = subprocess.run(
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -161,15 +161,15 @@ def run_maven(asked: Sequence[str], what: str, scratch: Path, forgotten: Iterabl
                 timeout=_TIMEOUT_S,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ServerError(f"could not fetch {what}: {error}", hint="check that `mvn` works here") from error
+        raise ServerError(f"could not download {what}: {error}", hint="check that `mvn` works here") from error
     finally:
         for folder in forgotten:
             shutil.rmtree(repository / folder, ignore_errors=True)
     if done.returncode:
         said = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr.strip()[-300:])
         raise ServerError(
-            f"Maven could not fetch {what}: {said.removeprefix('[ERROR] ')[:400]}",
-            hint="check the network and Maven's settings, and try again",
+            f"Maven could not download {what}: {said.removeprefix('[ERROR] ')[:400]}",
+            hint="check the network and Maven's settings, and retry",
         )
 
 

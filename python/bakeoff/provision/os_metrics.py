@@ -192,7 +192,7 @@ def _read_io(pid: int, sample: Sample) -> None:
 
 def _read_switches(pid: int, sample: Sample) -> None:
     """Summed over threads, because /proc/PID/status has the main thread's only. Left out where that is too many files
-    to read every second beside a load."""
+    to read every second alongside a load."""
     if sample.gauges["threads"] > SWITCHES_THREADS_MAX:
         return
     voluntary = involuntary = 0

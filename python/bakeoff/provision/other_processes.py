@@ -18,7 +18,7 @@ Table = dict[int, Process]
 
 def look(cores: Sequence[int], clients: Sequence[int]) -> tuple[Table, float | None]:
     """All processes, and the processor time of all but the clients since boot, s, up to a constant: only its growth
-    means something. None if one of them has ended: its time can no longer be told from that of others."""
+    means something. None if one of them has ended: its time can no longer be distinguished from that of others."""
     # The whole is of the moment in the middle of reading the processes, which takes long on a busy machine.
     before_s = cores_busy_s(cores)
     table = process_table()

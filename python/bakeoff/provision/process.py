@@ -89,7 +89,7 @@ def free_port_on(hosts: Sequence[str], *, but: int = 0) -> int:
     for port in random.SystemRandom().sample(range(_PORT_MIN, _first_port_of_the_kernel()), _PORTS_TRIED):
         if port != but and all(port_is_free(port, host) for host in hosts):
             return port
-    raise ServerError(f"no port is free on all of {', '.join(hosts)}", hint="name one by `port`")
+    raise ServerError(f"no port is free on all of {', '.join(hosts)}", hint="set `port`")
 
 
 def _first_port_of_the_kernel() -> int:
@@ -169,8 +169,8 @@ class ServerProcess:
         setpriv = shutil.which("setpriv")
         if setpriv is None:
             raise ServerError(
-                "cannot start a private server: setpriv is missing, without which one could outlive bakeoff",
-                hint="install util-linux, or give the system an `address` of a running server",
+                "cannot start a managed server: setpriv is missing, which stops servers together with bakeoff",
+                hint="install util-linux, or measure a running server by its `address`",
             )
         with os.fdopen(open_plain(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode=0o600), "ab") as output:
             self._process = _start(

@@ -1,4 +1,4 @@
-"""The life of one private server process: its folder, port, socket and log, on loopback only.
+"""The life of one managed server process: its folder, port, socket and log, on loopback only.
 
 A system's own server derives from PrivateServer and says what is its product's; the rest is the same for all:
 
@@ -54,7 +54,7 @@ _LOG_MAX_BYTES = 1 << 20
 class PortTaken(ServerError):
     def __init__(self, port: int, where: str) -> None:
         super().__init__(
-            f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
+            f"port {port} is used by another program", where=where, hint="leave out `port`: bakeoff finds a free one"
         )
 
 
@@ -74,11 +74,11 @@ def failed_start(
     if "Address already in use" in log:
         return PortTaken(port, where)
     if _NO_MEMORY.search(log):
-        what = "the server could not get the memory it was told to use"
+        what = "the server could not allocate the memory that its settings demand"
         return ServerError(what, where=where, hint=lower and f"lower {lower}")
     if _DISK_FULL.search(log):
         return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
-    said = "; ".join([*dict.fromkeys(errors)][:3]) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
+    said = "; ".join([*dict.fromkeys(errors)][:3]) or " ".join(log.strip().splitlines()[-3:]) or "no output"
     return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
 
 
@@ -189,7 +189,7 @@ class PrivateServer(ABC):
 
     def start(self, *options: str) -> None:
         """Makes the data directory if there is none, starts the server and waits until it answers. options: of this one
-        start, beside those of its configuration."""
+        start, in addition to those of its configuration."""
         if self.alive():
             return
         if self.spec.port is not None and not port_is_free(self.spec.port, self.host):
@@ -258,13 +258,13 @@ class PrivateServer(ABC):
     def save_data(self, path: Path) -> None:
         """Copies the data of a server that has ended cleanly."""
         if not self.data_are_whole():
-            raise ServerError(f"the data directory {self.data} is not whole", where=self.where)
+            raise ServerError(f"the data directory {self.data} is incomplete", where=self.where)
         copy_tree(self.data, path, where=self.where)
 
     def load_data(self, path: Path) -> None:
         """Throws the data away and puts the copy in their place. Works on a server that has never run."""
         if not self.has_data(path):
-            raise ServerError(f"there is no snapshot in {path}", where=self.where, hint="load the data again")
+            raise ServerError(f"{path} has no snapshot", where=self.where, hint="load the data again")
         self.kill()
         copy_tree(path, self.data, where=self.where)
 
@@ -286,7 +286,7 @@ class PrivateServer(ABC):
             shutil.rmtree(self.data, ignore_errors=True)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise ServerError(
-                    f"making the data directory took more than {self.init_timeout_s:.0f} s", where=self.where
+                    f"creating the data directory took more than {self.init_timeout_s:.0f} s", where=self.where
                 ) from None
             raise
 
@@ -294,7 +294,7 @@ class PrivateServer(ABC):
         """A helper of init that failed; what it said is kept with the log."""
         with self.log.open("a", encoding="utf-8") as log:
             log.write(done.stdout)
-        return self._failed(self._log_since(0), f"making its data directory, exit code {done.returncode}")
+        return self._failed(self._log_since(0), f"creating its data directory, exit code {done.returncode}")
 
     def _start_once(self, options: Sequence[str]) -> None:
         self.port = self._next_port()
@@ -316,7 +316,7 @@ class PrivateServer(ABC):
                 path.unlink(missing_ok=True)
 
     def _next_port(self) -> int:
-        """The one it had before, which its neighbours and the load may know, as long as that is free."""
+        """The one that it had before, which other nodes and the load may know, as long as that is free."""
         if self.spec.port is not None:
             return self.spec.port
         return self.port if self.port and port_is_free(self.port, self.host) else free_port()
@@ -330,7 +330,7 @@ class PrivateServer(ABC):
                 return
             if time.monotonic() > deadline:
                 raise ServerError(
-                    f"the server did not answer within {self.start_timeout_s:.0f} s of its start",
+                    f"the server did not answer within {self.start_timeout_s:.0f} s after its start",
                     where=self.where,
                     hint=LOG_KEPT,
                 )

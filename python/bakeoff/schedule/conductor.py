@@ -28,7 +28,7 @@ from .instance import Data, Instance, file_name
 from .machine_sharing import Others
 from .run_order import Repeats, Searching, Slot, random_first_turn, schedule
 
-#: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
+#: One failed run is an event; this many in a row are a broken set-up, and continuing would only hide it.
 FAILURES_IN_A_ROW = 3
 
 
@@ -41,7 +41,7 @@ class View(one_run.Watcher):
     def cell_added(self, cell: Cell) -> None: ...
 
     def repeated(self, runs: int) -> None:
-        """So many more runs will be made than `begin` said, in place of disturbed ones."""
+        """The number of further runs, which repeat disturbed ones, in addition to those of `begin`."""
 
     def loading(self, cell: Cell, progress: Progress | None) -> None: ...
 
@@ -52,7 +52,7 @@ class View(one_run.Watcher):
 
 @dataclass
 class Conductor:
-    """Carries out one plan into one bundle. `carry_out` may be called once."""
+    """Runs one plan into one bundle. `carry_out` may be called once."""
 
     plan: ResolvedPlan
     writer: BundleWriter
@@ -71,13 +71,13 @@ class Conductor:
     _loads: dict[str, LoadRecord] = field(default_factory=dict)
     #: Called before a disturbed run is repeated: it may wait until the machine is quiet.
     before_repeating: Callable[[], None] = lambda: None
-    #: Of this `bakeoff run`, on data that others have inserted into.
+    #: Of this invocation, on data that others have inserted into.
     _first_turn: int = field(default_factory=random_first_turn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
     def carry_out(self) -> BundleInfo:
-        """Makes every run that is not in `done`, or says nothing there. Returns the bundle's final state; raises what
+        """Makes every run that `done` lacks or has as open. Returns the bundle's final state; raises what
         ended it early, after everything has been stopped and the bundle says so."""
         state = "failed"
         try:
@@ -192,7 +192,7 @@ class Conductor:
         return (i for i in self._instances.values() if i.loaded)
 
     def _instance(self, cell: Cell) -> Instance:
-        """The loaded instance for a cell, after every other private server has been stopped: one at a time runs."""
+        """The loaded instance for a cell, after every other managed server has been stopped: one at a time runs."""
         for key, other in self._instances.items():
             if key != cell.instance_key and other.system.private and other.system.alive():
                 other.system.stop()
@@ -220,7 +220,10 @@ class Conductor:
             load = instance.find(before, self._first_turn, self._say)
         else:
             if before and cell.reset == "none":
-                self._say(f"{cell.record.system} is loaded anew: the next run does not begin where the last one ended")
+                self._say(
+                    f"{cell.record.system} is reloaded: the next run does not start with the data that the last"
+                    " one left"
+                )
             load = instance.load(lambda progress: self.view.loading(cell, progress))
         self.writer.load(file_name(cell.load_key), load)
         self._loads[cell.load_key] = load
@@ -243,7 +246,7 @@ class Conductor:
                 if left := instance.leave(drop=drop and self.allow_drop):
                     self.view.message(left)
             except BakeoffError as error:
-                self._say(f"what was made on {instance.cell.record.system} is left there: {error}")
+                self._say(f"tables created on {instance.cell.record.system} could not be removed: {error}")
             try:
                 self._keep_log(instance)
             finally:
@@ -274,14 +277,14 @@ class Conductor:
 
 
 def kept_words(failed: int) -> str:
-    runs = counted(failed, "run that its system failed is", "runs that their systems failed are")
+    runs = counted(failed, "run with a failure of its system is", "runs with failures of their systems are")
     return (
-        f"{runs} not repeated, because a system that is repeated until it works is compared by the runs that it"
-        " survived; start a new bundle (without --resume)"
+        f"{runs} not repeated: repeating until a system works would compare only the runs that it survived;"
+        " start a new bundle (without --resume)"
     )
 
 
 def repeated_after(lost: RunRecord) -> Validity:
     """Of an attempt that was lost to infrastructure: no other failure is repeated."""
-    words = f"repeated: an earlier attempt was lost, through no fault of the system ({lost.failure})"
+    words = f"repeated: an earlier attempt failed for a reason outside the system ({lost.failure})"
     return Validity(name="attempts", severity="note", ok=False, words=words)

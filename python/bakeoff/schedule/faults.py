@@ -29,7 +29,7 @@ _INSISTS_EVERY_S = 0.1
 class Faults:
     """Of one run. All is called from one thread; whatever happens, `end` is, and leaves nothing frozen.
 
-    rejoin: starts a node again beside those that run, and says how it got what it had missed. mark: tells the clients.
+    rejoin: restarts a node while others run, and returns how it got what it had missed. mark: informs the clients.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Faults:
             self._make_whole(lambda planned: True)
         for record in self.records:
             if record.begun_s is None:
-                record.failure = record.failure or "the run had ended before"
+                record.failure = record.failure or "the run had already ended"
 
     def _make_whole(self, meant: Callable[[PlannedFault], bool]) -> None:
         for record in self.records:
@@ -196,7 +196,7 @@ def _over_s(event: Sequence[FaultRecord]) -> float | None:
 
 def _late(record: FaultRecord) -> FaultRecord:
     """As it is, where it never began."""
-    failure = record.failure or "the window had ended before it was done"
+    failure = record.failure or "the window ended before it was done"
     return record if record.begun_s is None else record.model_copy(update={"failure": failure})
 
 

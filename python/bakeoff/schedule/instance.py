@@ -41,7 +41,7 @@ class Data:
     begun: Done = field(default_factory=list)
     #: Of those that insert into it, see `InsertTurns`; other than 0 where somebody has before.
     first_turn: int = 0
-    #: The copy that can be put back, of a private system.
+    #: The copy from which a managed system can be restored.
     snapshot: Path | None = None
     #: That the next run begins with.
     done: Done = field(init=False)
@@ -74,10 +74,10 @@ def _hint_for_absent(ledger: Ledger, workload: Mapping[str, Any], absent: Sequen
         ]
         if found := ledger.there(others):
             return (
-                f"`{found[0].name}` exists, which another tool may have made: if it has the columns that the plan's"
+                f"`{found[0].name}` exists, perhaps from another tool: if it has the columns that the plan's"
                 f' workload needs, name it in [workload]: tables = {{ {name} = "{found[0].name}" }}'
             )
-    return "`bakeoff load` makes the tables of a plan and leaves them"
+    return "`bakeoff load` creates the tables of a plan and keeps them"
 
 
 class Instance:
@@ -108,7 +108,7 @@ class Instance:
         return self.data is not None
 
     def start(self) -> None:
-        """Starts what of a private system has ended, or is frozen; looks at an existing one the first time."""
+        """Starts what of a managed system has ended, or is frozen; looks at an existing one the first time."""
         if not self._started or (self.system.private and not self.system.whole()):
             self.system.start()
             self._started = True
@@ -144,12 +144,12 @@ class Instance:
             checks = self._check(before, after_run=True)
         if broken := _broken_words(checks):
             raise PlanError(
-                f"the data on {self.system.name} are not what the plan says: {broken}",
+                f"the data on {self.system.name} differs from the plan: {broken}",
                 where=f"systems.{self.system.name}",
-                hint="say in [workload] what is there, or have the data made: `bakeoff load`",
+                hint="describe the existing data in [workload], or load the plan's data: `bakeoff load`",
             )
         if differ:
-            tell(f"the data on {self.system.name} had been changed before: {differ}; the runs begin with what is there")
+            tell(f"the data on {self.system.name} was changed before: {differ}; the runs use it unchanged")
         self.data = Data(before, first_turn if before else 0)
         return self._load_record(self.cell.workload.loaded_rows, 0.0, checks)
 
@@ -164,7 +164,7 @@ class Instance:
             raise PlanError(
                 f"there is no {absent} on {self.system.name}",
                 where=f"systems.{self.system.name}",
-                hint=f"name a `{ledger.place}` that is there; `bakeoff load` makes this one and the tables of the plan",
+                hint=f"name an existing `{ledger.place}`; `bakeoff load` creates this one and the tables of the plan",
             )
 
     def _refuse_absent_tables(self) -> None:
@@ -175,7 +175,7 @@ class Instance:
         absent = [name for name in tables if name not in found]
         cut = [table.name for table in found.values() if table.ours and not table.whole]
         if absent or cut:
-            what = f"there is no table `{absent[0]}`" if absent else f"the load of the table `{cut[0]}` was cut short"
+            what = f"there is no table `{absent[0]}`" if absent else f"the load of the table `{cut[0]}` was interrupted"
             raise PlanError(
                 f"{what} on {self.system.name}",
                 where=f"systems.{self.system.name}",
@@ -268,9 +268,10 @@ class Instance:
         if ledger is not None:
             if not self.allow_drop and (strangers := ledger.strangers(tables)):
                 raise PlanError(
-                    f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not make",
+                    f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not create",
                     where=f"systems.{self.system.name}",
-                    hint='data = "existing" in [measure] measures it as it is; --allow-drop drops it and makes another;'
+                    hint='data = "existing" in [measure] measures it unchanged; --allow-drop drops it and'
+                    " creates a new one;"
                     f" or keep them apart by a `{ledger.place}` of ours",
                 )
             ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)
@@ -296,7 +297,7 @@ class Instance:
             return ""
         many = f" and {len(ours) - 1} more tables" if len(ours) > 1 else ""
         return (
-            f"on {self.system.name} the table `{ours[0]}`{many} stays; `bakeoff drop` removes what bakeoff made,"
+            f"on {self.system.name} the table `{ours[0]}`{many} stays; `bakeoff drop` removes what bakeoff created;"
             f" by hand: {ledger.drop_words(ours)}"
         )
 
@@ -310,7 +311,8 @@ class Instance:
         for path in self.system.data_paths():
             if (kind := file_system(path)) in MEMORY_FILE_SYSTEMS:
                 raise PlanError(
-                    f"the data of {self.system.name} would lie in memory ({kind} at {path}) and cannot be made cold",
+                    f"the data of {self.system.name} would be in memory ({kind} at {path}), so its cache cannot"
+                    " be emptied",
                     where="measure.cache",
                     hint='choose a folder on a disk (--work-dir, or `path` of the system), or write cache = "warm"',
                 )
@@ -338,7 +340,7 @@ class Instance:
             self.folder.remove()
 
     def rejoin(self, node: str) -> str:
-        """Starts one of its servers again, beside those that run; says how it got what it had missed."""
+        """Restarts one of its servers while others run; returns how it got what it had missed."""
         how = self.system.rejoin(node)
         self._pin()
         return how
@@ -354,5 +356,5 @@ class Instance:
                 raise PlanError(
                     f"cannot keep the server on cores {self.plan.measure.placement.server}: {error.strerror}",
                     where="measure.placement.server",
-                    hint="name cores that this machine has",
+                    hint="choose cores that this machine has",
                 ) from error

@@ -124,16 +124,17 @@ def claim(cores: Iterable[int], title: str, manner: Manner, say: Callable[[str],
             raise
     except OSError as error:
         raise ServerError(
-            f"cannot tell other runs on this machine of this one: {error.strerror}",
+            f"cannot announce this run to others on this machine: {error.strerror}",
             where=str(path),
-            hint=f"name another folder in {ENVIRONMENT}, one for all users of this machine",
+            hint=f"set {ENVIRONMENT} to another folder, the same for all users of this machine",
         ) from error
 
 
 def _in_use(holder: Holder) -> ServerError:
     return ServerError(
-        f"another bakeoff run is measuring on the same cores ({holder}): each would measure the other",
-        hint="--wait waits for its end; with --together runs are disturbed by it; `placement` names cores",
+        f"another bakeoff run is measuring on the same cores ({holder}): each would disturb the other",
+        hint="wait for it with --wait, run alongside it (disturbed) with --together, or choose other cores with"
+        " `placement`",
     )
 
 
@@ -231,14 +232,14 @@ _SAY_EVERY_S = 60.0
 
 
 def busy_words(heard: Heard) -> str:
-    """What would disturb a run now: "83 % of the CPU time goes to other processes, most to cc1plus, pid 7"; "": nothing
-    that can be heard."""
+    """What would disturb a run now: "83 % of the CPU time is used by other processes, most by cc1plus, pid 7"; "" if
+    nothing would."""
     found = []
     if heard.other_ratio > OTHER_PROCESSES.bound:
-        most = f", most to {heard.process}" if heard.process else ""
-        found.append(f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time goes to other processes{most}")
+        most = f", most by {heard.process}" if heard.process else ""
+        found.append(f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time is used by other processes{most}")
     if heard.steal_ratio > STEAL.bound:
-        found.append(f"{STEAL.words(heard.steal_ratio)} of the CPU time goes to other virtual machines")
+        found.append(f"{STEAL.words(heard.steal_ratio)} of the CPU time is used by other virtual machines")
     return "; ".join(found)
 
 
@@ -255,11 +256,11 @@ class Quiet:
     clock_s: Callable[[], float] = time.monotonic
 
     def at_start(self) -> None:
-        """Waits, or says that the machine is busy."""
+        """Waits, or warns that the machine is busy."""
         if self.wait:
             self.await_quiet()
         elif self.cores and (busy := busy_words(self.hear(self.cores, LISTEN_S))):
-            advice = "runs will be disturbed, and repeated; --wait-until-quiet waits"
+            advice = "runs will be disturbed and repeated; --wait-until-quiet waits for a quiet machine"
             self.say(f"warning: this machine is busy: {busy}: {advice}")
 
     def await_quiet(self) -> None:
@@ -278,5 +279,5 @@ class Quiet:
                     said_at = now
                     self.say(f"waiting until the machine is quiet: {busy}")
             if self.at_most_s is not None and now - began >= self.at_most_s:
-                self.say(f"the machine was not quiet for {seconds_words(QUIET_S)} within the time given; going on")
+                self.say(f"the machine was not quiet for {seconds_words(QUIET_S)} within the given time; continuing")
                 return

@@ -114,7 +114,7 @@ class NodeWatch:
         #: Why it ended early, in words.
         self.failure = ""
         self._epoch_s = epoch_s
-        self._answered_at: float | None = None  # monotonic; None: it has never told of anything
+        self._answered_at: float | None = None  # monotonic; None: it has never answered
         self._asked: list[int] = []
         self._turn = threading.Condition()
         self._over = False
@@ -139,7 +139,7 @@ class NodeWatch:
         return not self._thread.is_alive()
 
     def silent_s(self) -> float:
-        """For how long it has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        """For how long it has not answered; 0.0 where it has never answered, or is not sampled."""
         asked = self._answered_at is not None and not self._over
         return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
 
@@ -206,7 +206,7 @@ class Processes:
         return {name: self._ended.get(name, 0.0) + self._last.get(name, 0.0) for name in names}
 
 
-#: A server that says nothing to the looks beside the load for so long is called frozen.
+#: A server that does not answer samples alongside the load for this long counts as frozen.
 SERVER_SILENCE_S = 8.0
 
 

@@ -39,9 +39,9 @@ from .sampler import Sampler
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
-#: An engine tells of every second, and twice a second that it waits for the last operations.
+#: An engine reports every second, and twice a second that it waits for the last operations.
 ENGINE_SILENCE_S = 10.0
-#: Making ready for longer than that is told.
+#: A longer preparation is shown.
 TOLD_S = 2.0
 WRITEBACK_TIMEOUT_S = 60.0
 #: Rows whose insert was acknowledged that are read by their keys after a run with faults: some seconds.
@@ -50,12 +50,12 @@ DRAIN_TIMEOUT_S = 120.0
 
 
 class Watcher:
-    """Told what happens while a run goes on; the command line shows it."""
+    """Receives what happens during a run; the command line shows it."""
 
     def stage(self, words: str) -> None: ...
 
     def placed(self, machines: int) -> None:
-        """Where the clients of the run that begins to tell of its seconds are: on so many machines."""
+        """The number of machines that the run's clients are on."""
 
     def interval(self, interval: Interval) -> None: ...
 
@@ -207,7 +207,7 @@ def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
     """All clients may have to share the cores, and these with others."""
     prepares_s = cell.workload.prepares_s
     if prepares_s > TOLD_S:
-        watcher.stage(f"making ready (about {seconds_words(prepares_s)})")
+        watcher.stage(f"preparing (about {seconds_words(prepares_s)})")
     ready = engines.wait_ready(READY_TIMEOUT_S + 10 * prepares_s * cell.clients)
     if prepares_s > TOLD_S:
         watcher.stage("running")
@@ -227,7 +227,9 @@ def refuse_frozen(nodes: FrozenNodes, plan: ResolvedPlan, where: str) -> None:
     """Raises ServerError where the plan says that a run ends with a node."""
     if plan.measure.ends_with_a_node and nodes.frozen:
         words = f"{', '.join(sorted(nodes.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
-        raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
+        raise ServerError(
+            words, where=where, hint='the plan says on_node_failure = "end"; "go on" continues the measurement'
+        )
 
 
 def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
@@ -282,7 +284,7 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
     )
     try:
         if not measured.alive_after:
-            raise EngineError("the server had ended, or was frozen", hint="")
+            raise EngineError("the server had ended or was frozen", hint="")
         instance.start()  # of several nodes those that have ended, so that they hold the same again
         return instance.phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:

@@ -65,7 +65,7 @@ def _workers_beside(system: System) -> int:
 
 
 class Answering:
-    """Called while an engine tells of nothing: looks whether the system still answers others. A long step of a load is
+    """Called while an engine sends nothing: checks whether the system still answers others. A long step of a load is
     no silence of the server, so it is asked itself, and twice. Raises ServerError."""
 
     def __init__(self, system: System, where: str, patience_s: float) -> None:
@@ -172,7 +172,7 @@ _POLL_S = 0.02
 
 @contextmanager
 def ended_servers_named(system: System) -> Iterator[None]:
-    """An engine's trouble with a server is told as the end of those servers of ours that have ended by themselves.
+    """An engine's trouble with a server is reported as the end of those managed servers that have ended by themselves.
     Raises ServerError."""
     try:
         yield
@@ -185,7 +185,7 @@ def ended_servers_named(system: System) -> Iterator[None]:
         raise ServerError(
             f"{'; '.join(words)}, and not by bakeoff",
             where=trouble.where,
-            hint=f"{LOG_KEPT}; if the machine ran out of memory, the kernel's log (`dmesg`) tells",
+            hint=f"{LOG_KEPT}; if the machine ran out of memory, the kernel's log (`dmesg`) shows it",
         ) from trouble
 
 

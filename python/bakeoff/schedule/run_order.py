@@ -90,7 +90,7 @@ class Repeats:
         return lost[: max(0, self._at_most - self._made())]
 
     def standing(self) -> list[RunRecord]:
-        """Of each place the run that counts, but for those places that are made again."""
+        """Of each place the run that counts, without the places that are repeated."""
         counted = runs_that_count(run for of_place in self._places.values() for run in of_place)
         slots = [Slot(run.order, run.block, run.cell) for run in counted]
         again = set(self.chosen(slots)) | {slot for slot in slots if self.is_missing(slot)}
@@ -101,8 +101,8 @@ class Repeats:
         return sum(len(runs) - 1 for runs in self._places.values())
 
 
-#: Of these a `bakeoff run` draws its first: two of them meet by chance in one of 100,000 cases. The keys of so many
-#: turns fit 63 bits where a workload steps by 10^11.
+#: An invocation draws its first turn from these: two draw the same in one of 100,000 cases. The keys of this many turns
+#: fit 63 bits where a workload steps by 10^11.
 _TURNS = 2**25
 
 
@@ -138,7 +138,7 @@ def _work(cell: Cell) -> str:
 
 
 def random_first_turn() -> int:
-    """The first turn of a `bakeoff run` on data that others have inserted into: nobody knows which turns they had."""
+    """The first turn of an invocation on data that others have inserted into: their turns are unknown."""
     return secrets.randbelow(_TURNS)
 
 

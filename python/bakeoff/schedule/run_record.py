@@ -312,5 +312,5 @@ def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> stea
 
 def started_again(system: str, words: str) -> Validity:
     """Of a server that was away before the run: what ended it may have touched the runs around it."""
-    words = f"before this run of {system} {words}; started again: server.log of {system}'s run before may say why"
+    words = f"before this run of {system} {words}; restarted: server.log of {system}'s run before may say why"
     return Validity(name="started again", severity="warning", ok=False, words=words)

@@ -19,7 +19,7 @@ from .nodes import Look, NodeWatch, Processes
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
 _SHARE_WINDOW_MIN_S = 0.5
-#: An engine may end with the window, and then its time can no longer be told from that of others.
+#: An engine may end with the window, and then its time can no longer be distinguished from that of others.
 _BEFORE_END_S = 0.1
 #: A look meant for the window's end may be so late.
 _LATE_MAX_S = 0.5
@@ -92,10 +92,10 @@ class Sampler:
             answered = watch.stop(_EXCUSED_LOOK_S if name in excused else _LAST_LOOK_S)
             self.failure = self.failure or watch.failure
             if not answered and name not in excused:
-                self.failure = self.failure or f"{self._named(name)} did not answer the last look"
+                self.failure = self.failure or f"{self._named(name)} did not answer the last sample"
 
     def silent_s(self) -> dict[str, float]:
-        """By node, how long it has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        """By node, how long it has not answered; 0.0 where it has never answered, or is not sampled."""
         return {watch.node.name: watch.silent_s() for watch in self._watches}
 
     def silences(self) -> list[NodeSilence]:
@@ -154,7 +154,7 @@ class Sampler:
         return _whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._process_looks), default=0.0))
 
     def machine(self) -> MachineSide:
-        """What the machine did in the window beside client and server."""
+        """What other processes on the machine did in the window."""
         length_s = (self._end_s or 0.0) - self._start_s
         pressure_s = {what: self._grown(f"machine.pressure_{what}_s") for what in _PRESSURES}
         tables, ours = self._tables, [*self._engine_pids, *self._servers]

@@ -155,5 +155,5 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
             return info.parent
     raise BundleError(
         f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
-        hint="give the bundle: --resume BUNDLE, or run without --resume",
+        hint="name the bundle: --resume BUNDLE, or run without --resume",
     )

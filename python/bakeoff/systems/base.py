@@ -1,6 +1,6 @@
 """What the control plane needs from a system under test. One file per kind implements it; `bakeoff.systems` lists them.
 
-Life of a private system (`private = True`), in this order, all from one thread:
+Life of a managed system (`private = True`), in this order, all from one thread:
 
     system = kind.configure(Configuration(...))     # checks options; nothing starts
     system.start()                      # init if new, start, wait until ready (with a liveness check)
@@ -38,7 +38,7 @@ class Capabilities:
     """What this kind can do, so that a plan which asks for more is refused before anything starts. What its driver can,
     the engine says."""
 
-    private: bool  # can start a private instance
+    private: bool  # can start a managed instance
     existing: bool  # can be given an address
     embedded: bool  # lives in the engine process: no server to watch
     restore: bool  # snapshot/restore of private data
@@ -132,7 +132,7 @@ class SizeOnDisk:
     measured: Mapping[str, TableSize] = field(default_factory=dict)
     #: Of a database without tables.
     database_bytes: int = 0
-    #: Catalogs and logs that a private server has, whatever is in it.
+    #: Catalogs and logs that a managed server has, whatever is in it.
     own_bytes: int = 0
     #: Logs and undo that a load leaves, to the bytes of the tables.
     log_ratio: float = 0.0
@@ -161,7 +161,7 @@ class System(ABC):
     has_table_formats: ClassVar[bool] = False
     #: What it makes of rows on disk.
     storage: ClassVar[SizeOnDisk] = SizeOnDisk()
-    #: About how long a private server of it takes to stop, start and be ready, on two cores: for a dry run.
+    #: About how long a managed server of it takes to stop, start and be ready, on two cores: for a dry run.
     restart_s: ClassVar[float] = 0.8
     #: Whether a first plan compares it with what else is here.
     in_first_plan: ClassVar[bool] = True
@@ -181,11 +181,13 @@ class System(ABC):
     @classmethod
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
         """Options (not checked yet) that a plan may write in several ways, in one of them. Raises PlanError for what is
-        said in two, and for what only a server can be told."""
-        for key, why in (("start", "is not started"), ("version", "has one version, the engine's own")):
+        set twice, and for options that only a server has."""
+        for key, why in (("start", "needs no start"), ("version", "has one version, which is built into the engine")):
             if key in options:
                 what = f"{cls.kind} runs inside the client: it {why}"
-                raise PlanError(what, where=f"{where}.{key}", hint=f"leave out `{key}`; options stand in its own table")
+                raise PlanError(
+                    what, where=f"{where}.{key}", hint=f"leave out `{key}`; options belong in its own table"
+                )
         return options
 
     @classmethod
@@ -214,7 +216,7 @@ class System(ABC):
 
     @classmethod
     def sources(cls) -> Sources | None:
-        """Where its private servers come from; None: it starts none, or needs nothing to."""
+        """Where its managed servers come from; None: it starts none, or needs nothing to."""
         return None
 
     @classmethod
@@ -251,21 +253,21 @@ class System(ABC):
         return self.answers()
 
     def servers(self) -> Mapping[str, PrivateServer]:
-        """Those that a private system starts, by the names of its nodes, in their order: they may be killed, frozen and
+        """Those that a managed system starts, by the names of its nodes, in their order: they may be killed, frozen and
         ended one by one, and `rejoin` brings them back."""
         return {}
 
     def rejoin(self, node: str, *options: str) -> str:
-        """Starts one of `servers` that does not run, beside those that do. Returns in words how it got what it had
+        """Starts one of `servers` that does not run, while others do. Returns in words how it got what it had
         missed; "" where there is but one way. options: of this one start. Raises ServerError."""
-        raise NotImplementedError(f"{self.kind} has no servers of ours")  # `servers` is empty: nobody can name one
+        raise NotImplementedError(f"{self.kind} has no managed servers")  # `servers` is empty: nobody can name one
 
     def caught_up(self, timeout_s: float) -> bool:
         """Waits until all nodes hold what the first has committed. False if they did not within `timeout_s`."""
         return True
 
     def agreement(self, tables: Sequence[str]) -> list[Check]:
-        """Whether the nodes of a private system that follow the first hold what it holds in these tables."""
+        """Whether the nodes of a managed system that follow the first hold what it holds in these tables."""
         return []
 
     @abstractmethod
@@ -301,7 +303,7 @@ class System(ABC):
         return False
 
     def drain_debt(self, timeout_s: float) -> bool:
-        """Waits until the debt of all nodes is written back (private systems only). False if it was not within
+        """Waits until the debt of all nodes is written back (managed systems only). False if it was not within
         `timeout_s`."""
         return True
 
@@ -323,11 +325,11 @@ class System(ABC):
         raise NotImplementedError(f"{self.kind} has no restore")  # capabilities().restore is False
 
     def data_paths(self) -> list[Path]:
-        """Files and folders in which a private system that was started keeps its data; not all need be there yet."""
+        """Files and folders in which a managed system that was started keeps its data; not all need be there yet."""
         return []
 
     def make_cold(self) -> None:
-        """Drops all data from memory, the kernel's and the server's own, and leaves a private system running."""
+        """Drops all data from memory, the kernel's and the server's own, and leaves a managed system running."""
         forget_pages(self.data_paths())
 
     def log_tail(self, lines: int = 40) -> str:

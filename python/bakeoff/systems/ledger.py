@@ -148,8 +148,8 @@ class Ledger(ABC):
         for name in going:
             if marks[self._stored(name)] is None:
                 raise PlanError(
-                    f"`{name}` is there and is no table: bakeoff does not drop it",
+                    f"`{name}` exists and is not a table: bakeoff does not drop it",
                     where=self._where,
-                    hint="drop it by hand, or keep the tables of the plan apart from it",
+                    hint="drop it by hand, or put the plan's tables elsewhere",
                 )
         self._remove_tables([*map(self._stored, going)])

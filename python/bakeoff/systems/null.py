@@ -22,7 +22,7 @@ class Null(System):
     kind: ClassVar[str] = "null"
     driver: ClassVar[str] = "null"
     in_first_plan: ClassVar[bool] = False
-    summary: ClassVar[str] = "no database: answers after a known time (tests of bakeoff itself)"
+    summary: ClassVar[str] = "no database: answers after a fixed time (tests bakeoff itself)"
     private = True
 
     def __init__(self, asked: Configuration, options: Options) -> None:
@@ -76,7 +76,7 @@ class Null(System):
         if self._rows is None:
             return
         if not path.is_dir():
-            raise ServerError(f"there is no snapshot in {path}", where=f"systems.{self.name}", hint="load again")
+            raise ServerError(f"{path} has no snapshot", where=f"systems.{self.name}", hint="load again")
         copy_tree(path, self._rows, where=f"systems.{self.name}")
 
     def nodes(self) -> list[Node]:

@@ -102,7 +102,7 @@ def read_options(
 ) -> Read:
     """Checks a system's table (the key `kind` is the plan's and left out): the control plane's own options against
     `model`, those of the driver by the engine, if one speaks to it. isolation: that the load will ask for. others: keys
-    that a plan may write beside these. Raises PlanError."""
+    that a plan may write in addition to these. Raises PlanError."""
     of_driver = option_names(driver)
     own = {key: value for key, value in options.items() if key != "kind" and key not in of_driver}
     read = _checked(model, own, where, {*of_driver, *PLAN_KEYS, *others})
@@ -118,7 +118,7 @@ def read_own(model: type[Read], options: dict[str, Any], where: str) -> Read:
 
 
 def _checked(model: type[Read], options: dict[str, Any], where: str, others: set[str]) -> Read:
-    """others: keys beside the model's that an unknown one may have meant."""
+    """others: keys in addition to the model's that an unknown one may have meant."""
     try:
         return model.model_validate(options)
     except ValidationError as error:
@@ -129,7 +129,7 @@ def _checked(model: type[Read], options: dict[str, Any], where: str, others: set
             known = sorted(_known_keys(model, first["loc"]) | (others if len(first["loc"]) == 1 else set()))
             hint = meant(key, known)
             if len(first["loc"]) == 1 and "settings" in known and not is_close(key, nearest(key, known) or ""):
-                hint = f"a setting of its own stands in settings = {{ {key} = ... }}; {hint}"
+                hint = f"the server's own settings belong in settings = {{ {key} = ... }}; {hint}"
             raise PlanError(f"unknown key `{key}`", where=place, hint=hint) from None
         if first["type"] == "missing":
             raise PlanError(f"`{first['loc'][-1]}` is missing", where=place) from None

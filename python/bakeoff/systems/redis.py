@@ -1,4 +1,4 @@
-"""Redis: a private throwaway server. No driver of the engine speaks to it yet, so no workload runs on it.
+"""Redis: a managed throwaway server. No driver of the engine speaks to it yet, so no workload runs on it.
 
 [systems.redis]
 start = { version = "7.0", settings = { maxmemory = "1gb" } }
@@ -236,7 +236,7 @@ class RedisFamily(Family[RedisOptions]):
 
 class Redis(StartedServer):
     kind: ClassVar[str] = "redis"
-    summary: ClassVar[str] = "Redis server: a private instance; no workload speaks to it yet"
+    summary: ClassVar[str] = "Redis server: managed; no workload runs on it yet"
     in_first_plan: ClassVar[bool] = False
     setting_example: ClassVar[str] = 'maxmemory = "1gb"'
     family = RedisFamily()

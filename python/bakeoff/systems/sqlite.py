@@ -62,14 +62,14 @@ class SqliteLedger(Ledger):
     def claim(self) -> None:
         """SQLite itself lets one writer at a time into a file. ServerError where there can be no file."""
         if not self._file.parent.is_dir():
-            raise ServerError(f"there is no folder {self._file.parent}", where=self._where, hint="make it first")
+            raise ServerError(f"there is no folder {self._file.parent}", where=self._where, hint="create it first")
 
     def release(self) -> None: ...
 
     def make_place(self) -> None: ...
 
     def sizes(self, tables: Sequence[str]) -> dict[str, int]:
-        """The file does not tell of its tables one by one, so the first stands for all that it holds."""
+        """The file has no sizes of single tables, so the first table gets the size of all."""
         return {tables[0]: self._file.stat().st_size} if tables and self._file.exists() else {}
 
     def _marks(self) -> dict[str, str | None]:
@@ -168,7 +168,7 @@ class SqliteOptions(Options):
     @model_validator(mode="after")
     def _one_place(self) -> SqliteOptions:
         if self.path is not None and self.file is not None:
-            raise ValueError("`path` and `file` exclude each other: a file that stays has its own folder")
+            raise ValueError("`path` and `file` exclude each other: a kept file has its own folder")
         return self
 
 
@@ -263,14 +263,14 @@ class Sqlite(System):
 
     def snapshot(self, path: Path) -> None:
         if not self.file.exists():
-            raise ServerError("there is no data to keep: nothing was loaded", where=self._where)
+            raise ServerError("there is no data to snapshot: nothing was loaded", where=self._where)
         if not self._checkpoint(60.0):
-            raise ServerError(f"could not checkpoint {self.file}: somebody else has it open", where=self._where)
+            raise ServerError(f"could not checkpoint {self.file}: another process has it open", where=self._where)
         copy_tree(self.file, path, where=self._where)
 
     def restore(self, path: Path) -> None:
         if not path.is_file():
-            raise ServerError(f"there is no snapshot in {path}", where=self._where, hint="load the data again")
+            raise ServerError(f"{path} has no snapshot", where=self._where, hint="load the data again")
         self.start()
         for suffix in _SIDE_FILES:
             remove_tree(_side(self.file, suffix))
@@ -342,7 +342,7 @@ def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> di
     pragmas = {name.lower(): value for name, value in settings.items()}
     for name, value in pragmas.items():
         if not re.fullmatch(r"[a-z_]+", name) or not re.fullmatch(r"[\w.+-]+", value):
-            raise PlanError(f"{name!r} = {value!r} cannot be a pragma", where=f"{where}.settings")
+            raise PlanError(f"{name!r} = {value!r} is not a valid pragma", where=f"{where}.settings")
     if durability is None:
         return pragmas
     if durability not in DURABILITY:
@@ -350,7 +350,7 @@ def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> di
     meant = DURABILITY[durability]
     if "synchronous" in pragmas:
         raise PlanError(
-            f"the plan sets synchronous and also durability = {durability!r}, which sets it",
+            f"the plan sets synchronous and also durability = {durability!r}, which implies it",
             where=f"{where}.settings",
             hint="leave out one of the two",
         )

@@ -53,8 +53,8 @@ def read_format(text: str, where: str) -> TableFormat:
         raise PlanError(f"unknown table format {text!r}", where=place, hint=one_of(name, _DETAILS))
     details = _DETAILS[name]
     if colon and detail not in details:
-        hint = f"after the colon stands {', '.join(details[:-1])} or {details[-1]}" if details else f"write {name!r}"
-        raise PlanError(f"there is no table format {text!r}", where=place, hint=hint)
+        hint = f"after the colon write {', '.join(details[:-1])} or {details[-1]}" if details else f"write {name!r}"
+        raise PlanError(f"unknown table format {text!r}", where=place, hint=hint)
     return TableFormat(name, detail or (details[0] if details else ""))
 
 
@@ -63,7 +63,7 @@ def only_plain(options: dict[str, Any], kind: str, where: str) -> dict[str, Any]
     if TABLE_FORMAT not in options:
         return options
     if options[TABLE_FORMAT] != PLAIN:
-        what = f"{kind} stores tables in one way: it knows no table format {options[TABLE_FORMAT]!r}"
+        what = f"{kind} has one table format only, not {options[TABLE_FORMAT]!r}"
         hint = f'for one system only write "NAME.{TABLE_FORMAT}", or leave this system out with [[cells]]'
         raise PlanError(what, where=f"{where}.{TABLE_FORMAT}", hint=hint)
     return {name: value for name, value in options.items() if name != TABLE_FORMAT}

@@ -27,7 +27,7 @@ class WorkloadKind:
 
     @property
     def option_names(self) -> list[str]:
-        """What [workload] may hold beside `kind`, and what may be a factor."""
+        """What [workload] may have in addition to `kind`, and what may be a factor."""
         return [option.name for option in self.options]
 
     @property

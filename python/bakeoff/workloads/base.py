@@ -37,7 +37,7 @@ class Asked:
 
 
 class Workload(Resolved):
-    """Every option decided, and what a file of the original said beside."""
+    """Every option decided, and what a file of the original said in addition."""
 
     hints: Hints = Hints()
     sources: list[Path] = Field(default_factory=list)
@@ -51,7 +51,7 @@ class Workload(Resolved):
 
     @property
     def operations_max(self) -> int | None:
-        """Of a run over all clients, where what it does stands in a file and so has an end."""
+        """Of a run over all clients, where its operations are in a file and so have an end."""
         return self.spec["events"] if self.spec.get("events_file") else None
 
     def continued(self, turn: int) -> dict[str, Any] | None:
@@ -63,7 +63,7 @@ class Workload(Resolved):
 
 
 def locate(base_dir: Path, name: str) -> Path:
-    """Relative to the plan; a plan that lies in a bundle has its files beside it in `files`."""
+    """Relative to the plan; a plan in a bundle has its files next to it in `files`."""
     kept = base_dir / "files"
     places = [base_dir / name, kept / name, kept / Path(name).name]
     return next((path for path in places if path.exists()), places[0])

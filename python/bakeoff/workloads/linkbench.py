@@ -1,4 +1,4 @@
-"""LinkBench in a plan: property files of the original beside the engine's options. A workload file
+"""LinkBench in a plan: property files of the original in addition to the engine's options. A workload file
 (FBWorkload.properties), or a configuration (LinkConfigMysql.properties), which goes before the workload file that it
 names."""
 
@@ -51,7 +51,7 @@ IGNORED = {
     "request_random_seed": "it is seed = 1 at the top of the plan",
     "warmup_time": 'it is warm_up = "10s" in [measure]',
     "max_failed_requests": "failures are counted, and error_budget in [measure] bounds them",
-    **dict.fromkeys(("host", "port", "user", "password", "dbid"), "it is said in [systems.NAME]"),
+    **dict.fromkeys(("host", "port", "user", "password", "dbid"), "it belongs in [systems.NAME]"),
     **dict.fromkeys(
         (
             *("linkstore", "nodestore", "linkstorefactory", "nodestorefactory", "linktable", "nodetable", "counttable"),
@@ -83,7 +83,7 @@ def read_linkbench_file(path: Path) -> PropertyFile:
     if named := properties.get("workload_file"):
         found = _find(path, named.value)
         if found is None:
-            raise named.error(f"there is no workload file `{named.value}`", "put it beside this file")
+            raise named.error(f"the workload file `{named.value}` does not exist", "put it next to this file")
         properties = Properties(Properties.read(found, "linkbench_file") | properties)
         paths.append(found)
     return _Reader(paths, properties).read()
@@ -122,7 +122,7 @@ class _Reader:
         found.hints = self._hints()
         if said := self.properties.get("password"):
             found.sources.remove(said.path)
-            found.advice.append(f"{said.path.name} holds a password, so the bundle keeps no copy of it")
+            found.advice.append(f"{said.path.name} contains a password, so the bundle keeps no copy of it")
         return found
 
     def _access(self, stream: str) -> dict[str, Any] | None:
@@ -135,10 +135,10 @@ class _Reader:
         if kind == "UniformDistribution":
             return {"kind": "uniform"}
         if said is not None and kind != "ZipfDistribution":
-            hint = "ZipfDistribution and UniformDistribution are there"
+            hint = "use ZipfDistribution or UniformDistribution"
             raise said.error(f"`{function}` cannot be {said.value}", hint)
         if said is not None and shape not in self.properties:
-            raise said.error(f"`{shape}` is missing", "a Zipf distribution has a shape, such as 0.8")
+            raise said.error(f"`{shape}` is missing", "a Zipf distribution needs a shape, such as 0.8")
         return {"kind": "zipf", "shape": self.properties.value(shape, as_number)}
 
     def _datagen(self, generator: str) -> dict[str, Any]:
@@ -153,29 +153,29 @@ class _Reader:
             case "MotifDataGenerator":
                 pass
             case _:
-                hint = "MotifDataGenerator and UniformDataGenerator are there"
+                hint = "use MotifDataGenerator or UniformDataGenerator"
                 raise said.error(f"`{generator}` cannot be {said.value}", hint)
         for part in ("startbyte", "endbyte", "uniqueness"):
             if part not in made:
-                raise said.error(f"`{generator}_{part}` is missing", "a generator has all of its parts")
+                raise said.error(f"`{generator}_{part}` is missing", "a generator needs all of its parts")
         return made
 
     def _refuse_random_id2s(self) -> None:
         if self.properties.get("randomid2max") and self.properties.value("randomid2max", as_whole) != 0:
             said = self.properties["randomid2max"]
-            what = "`randomid2max` cannot be other than 0"
-            raise said.error(what, "links lead to the ids that follow their node's")
+            what = "`randomid2max` must be 0"
+            raise said.error(what, "links point to the ids after their node's")
 
     def _link_counts(self, found: PropertyFile) -> None:
         said = self.properties.get("nlinks_func")
         if said is not None and said.value.lower() != "real":
-            hint = 'real is there; or say nlinks_func = { kind = "constant", links = 4 } in the plan'
+            hint = 'use real; or write nlinks_func = { kind = "constant", links = 4 } in the plan'
             raise said.error(f"`nlinks_func` cannot be {said.value}", hint)
         if (data := self.properties.get("data_file")) is None:
             return
         path = _find(data.path, data.value)
         if path is None:
-            found.advice.append(f"there is no {data.value}: how many links nodes have is said by bakeoff's own table")
+            found.advice.append(f"{data.value} does not exist: bakeoff's own table gives the number of links per node")
             return
         found.options["nlinks_func"] = {"kind": "real", "points": read_distribution(path)}
         found.sources.append(path)
@@ -218,12 +218,12 @@ def read_distribution(path: Path) -> list[Point]:
         elif words and section == _SECTION:
             points.append(_point(words, path, number))
             if len(points) > 1 and not (points[-2][0] < points[-1][0] and points[-2][1] <= points[-1][1]):
-                raise _not_rising(path, number, "points must rise")
+                raise _not_rising(path, number, "points must increase")
     if not points:
         raise PlanError(
-            f"there is no section `{_SECTION}`", where=str(path), hint="it is the original's Distribution.dat"
+            f"the section `{_SECTION}` is missing", where=str(path), hint="use the original's Distribution.dat"
         )
-    # Sums of shares end a little beside 100.
+    # Sums of shares differ a little from 100.
     points[-1] = (points[-1][0], 100.0)
     return thinned([(links, min(percent, 100.0)) for links, percent in points])
 
@@ -233,11 +233,11 @@ def _point(words: list[str], path: Path, line: int) -> Point:
         links, percent = words
         return int(links), float(percent)
     except ValueError:
-        raise _not_rising(path, line, "not a number of links and a per cent") from None
+        raise _not_rising(path, line, "not a number of links and a percentage") from None
 
 
 def _not_rising(path: Path, line: int, what: str) -> PlanError:
-    hint = "a line is a number of links and the per cent of nodes that have no more, both rising"
+    hint = "a line has a number of links and the percentage of nodes with at most that many, both increasing"
     return PlanError(what, where=f"{path}, line {line}", hint=hint)
 
 

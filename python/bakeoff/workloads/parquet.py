@@ -88,7 +88,7 @@ def _new_file(folder: Path, stem: str) -> tuple[IO[bytes], Path]:
 
 
 def _not_read(error: Exception, path: Path) -> PlanError:
-    return PlanError(f"the file of rows is not read as Parquet: {error}", where=str(path), hint=_HINT)
+    return PlanError(f"the file of rows is not readable as Parquet: {error}", where=str(path), hint=_HINT)
 
 
 def _too_much(path: Path, most_bytes: int, free_bytes: int) -> PlanError:
@@ -108,7 +108,7 @@ def _field(field: pa.Field, path: Path) -> pa.Field:
     elif pa.types.is_timestamp(kind):
         kind = pa.timestamp("us")  # UTC, if it has a time zone
     elif not (_is_number(kind) or pa.types.is_date(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise PlanError(f"column `{field.name}` is {kind}, which has no form in CSV", where=str(path), hint=_HINT)
+        raise PlanError(f"column `{field.name}` is {kind}, which CSV cannot represent", where=str(path), hint=_HINT)
     return field.with_type(kind)
 
 

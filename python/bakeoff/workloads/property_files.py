@@ -100,7 +100,7 @@ class Properties(dict[str, Property]):
                 near = nearest(name, sorted({*known, *ignored}))
                 raise said.error(f"unknown property `{name}`", f"did you mean `{near}`?")
             why = ignored.get(name)
-            words = f"property `{name}` of the original has no meaning here and is ignored"
+            words = f"property `{name}` of the original has no effect in bakeoff and is ignored"
             advice.append(f"{words}: {why}" if why else words)
         return advice
 

@@ -1,4 +1,4 @@
-"""One's own SQL in a plan: where the plan names a file, the engine is given what stands in it. Files of rows are the
+"""One's own SQL in a plan: where the plan names a file, the engine gets its content. Files of rows are the
 exception: the engine reads them where they lie. What it all means is for the engine to decide."""
 
 from __future__ import annotations

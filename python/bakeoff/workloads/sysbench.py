@@ -19,7 +19,7 @@ ELSEWHERE = {
     "report_interval": "every second is recorded; `bakeoff report --format sysbench` prints them",
     "percentile": "all percentiles are recorded",
     "histogram": "histograms are recorded",
-    "db_driver": "the system says it: [systems.NAME]",
+    "db_driver": "it belongs in [systems.NAME]",
     "mysql_host": 'it is address = "host:port" in [systems.NAME]',
     "mysql_port": 'it is address = "host:port" in [systems.NAME]',
     "mysql_socket": 'it is address = "/path" in [systems.NAME]',
@@ -34,5 +34,5 @@ def read(options: dict[str, Any], base_dir: Path) -> Asked:
     """The [workload] table without `kind`. Raises PlanError."""
     for name in options:
         if (hint := ELSEWHERE.get(name.replace("-", "_"))) is not None:
-            raise PlanError(f"`{name}` of sysbench has its place elsewhere in a plan", hint=hint)
+            raise PlanError(f"`{name}` of sysbench belongs elsewhere in a plan", hint=hint)
     return Asked(dict(options))

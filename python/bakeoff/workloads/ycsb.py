@@ -1,4 +1,4 @@
-"""YCSB in a plan: property files of the original beside the engine's options."""
+"""YCSB in a plan: property files of the original in addition to the engine's options."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class _Reader:
     def _refuse_other_workloads(self) -> None:
         said = self.properties.get("workload")
         if said and said.value.rsplit(".", 1)[-1] != "CoreWorkload":
-            raise said.error(f"{said.value} is not the core workload", "only CoreWorkload is read from property files")
+            raise said.error(f"{said.value} is not CoreWorkload", "bakeoff reads only CoreWorkload from property files")
 
     def _distribution(self) -> dict[str, Any]:
         kind = self._text("requestdistribution", DISTRIBUTION_DEFAULTS)
@@ -147,7 +147,7 @@ class _Reader:
         known = ("uniform", "zipfian", "latest", "hotspot", "sequential", "exponential")
         if kind not in known:
             hint = f"it is one of: {', '.join(known)}"
-            raise self.properties["requestdistribution"].error(f"there is no request distribution `{kind}`", hint)
+            raise self.properties["requestdistribution"].error(f"unknown request distribution `{kind}`", hint)
         return {"kind": kind}
 
     def _lengths(self) -> dict[str, Any]:
@@ -174,12 +174,12 @@ class _Reader:
 
 def read_histogram(path: Path) -> dict[str, Any]:
     """A histogram of field lengths: `BlockSize<TAB>n`, then `bucket<TAB>count` a line."""
-    hint = "its first line is BlockSize, a tab and a number; each further one a bucket, a tab and a count"
+    hint = "the first line is BlockSize, a tab and a number; each further line a bucket, a tab and a count"
     try:
         lines = input_files.read_text(path, encoding="latin-1").splitlines()
     except OSError as error:
         what = f"the histogram of field lengths cannot be read: {error.strerror or error}"
-        raise PlanError(what, where=str(path), hint="its name is relative to the property file") from error
+        raise PlanError(what, where=str(path), hint="its path is relative to the property file") from error
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     pairs: list[tuple[str, int]] = []
     for number, parts in rows:

@@ -31,7 +31,8 @@ def add(commands: Commands) -> None:
         "bundles",
         run_list,
         help="list, show or remove bundles",
-        description="Lists the bundles that `bakeoff run` left, the newest first; shows one in short; removes them.",
+        description="Lists the bundles that `bakeoff run` left, the newest first; shows a summary of one;"
+        " removes them.",
         epilog="example:\n  bakeoff bundles\n  bakeoff bundles show my-plan-20261121-120000\n"
         "  bakeoff bundles remove --older-than 30d --dry-run",
     )
@@ -40,24 +41,24 @@ def add(commands: Commands) -> None:
     one = verbs.add_parser("list", help="the bundles of a folder, the newest first (the default)")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_list)
-    one = verbs.add_parser("show", help="what one bundle is, and what it says")
+    one = verbs.add_parser("show", help="one bundle: its plan, systems and answer")
     one.add_argument("bundle", help="its name in the folder, or its path")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_show)
     one = verbs.add_parser(
         "remove",
         help="remove bundles",
-        description="Removes the files that bakeoff wrote into the bundles. Other files in them stay, and are named.",
+        description="Removes the files that bakeoff wrote into the bundles. Other files stay, and are listed.",
     )
     one.add_argument("bundle", nargs="*", help="names in the folder, or paths")
-    one.add_argument("--older-than", metavar="AGE", help="those of the folder that were begun longer ago: 30d, 12h")
+    one.add_argument("--older-than", metavar="AGE", help="bundles of the folder that are older than this: 30d, 12h")
     one.add_argument(
         "--damaged",
         action="store_true",
-        help="also remove a bundle that cannot be opened, by the names of its files: check first that it is one",
+        help="also remove a bundle that cannot be opened, by its files' names: check first that it is a bundle",
     )
-    one.add_argument("--dry-run", action="store_true", help="say what would be removed; remove nothing")
-    one.add_argument("--yes", action="store_true", help="do not ask")
+    one.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
+    one.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_remove)
 
@@ -68,7 +69,7 @@ def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> No
         type=Path,
         default=argparse.SUPPRESS if of_verb else RESULTS,
         metavar="DIR",
-        help=f"the folder that the bundles are in (default: {RESULTS})",
+        help=f"the folder of the bundles (default: {RESULTS})",
     )
     add_json(parser, of_verb=of_verb)
 
@@ -84,7 +85,7 @@ def run_list(options: argparse.Namespace) -> int:
         say(f"there are no bundles in {options.results}")
         return ExitCode.DONE
     rows = [[one.name, _date(one), one.state, _runs(one), bytes_words(one.size_bytes), one.title] for one in found]
-    show(table(rows, ["bundle", "begun (UTC)", "state", "runs", "size", "title"]))
+    show(table(rows, ["bundle", "started (UTC)", "state", "runs", "size", "title"]))
     for one in found:
         for words in one.damage:
             say(f"warning: {one.name}: {words}")
@@ -169,13 +170,13 @@ def run_remove(options: argparse.Namespace) -> int:
         _tell_removed(chosen, 0, stays, f"would remove {words}", removed=False, as_json=options.json)
         return ExitCode.DONE
     if not options.yes and not confirmed(f"remove {words}?"):
-        raise PlanError("nothing was removed", hint="--yes removes without asking")
+        raise PlanError("nothing was removed", hint="--yes removes without asking for confirmation")
     freed_bytes, left = 0, {}
     for one in chosen:
         freed, names = remove(one.folder, damaged=options.damaged)
         freed_bytes += freed
         left[str(one.folder)] = names
-    words = f"removed {counted(len(chosen), 'bundle', 'bundles')}, {bytes_words(freed_bytes)} are free again"
+    words = f"removed {counted(len(chosen), 'bundle', 'bundles')}, {bytes_words(freed_bytes)} freed"
     _tell_removed(chosen, freed_bytes, left, words, removed=True, as_json=options.json)
     return ExitCode.DONE
 
@@ -196,11 +197,11 @@ def _tell_removed(
 
 
 def _chosen(options: argparse.Namespace) -> list[Listed]:
-    """What is to be removed; all of it can be, as far as can be told now. Raises BakeoffError."""
+    """The bundles to remove; raises BakeoffError where one cannot be removed, as far as known now."""
     from ...bundle.results_folder import bundles_in, is_written, listed, refuse_link
 
     if bool(options.bundle) == bool(options.older_than):
-        raise PlanError("say which bundles are to be removed", hint="names of bundles, or --older-than 30d; not both")
+        raise PlanError("no bundle is named", hint="names of bundles, or --older-than 30d; not both")
     if options.older_than:
         age_s, now = _age_s(options.older_than), datetime.now(UTC)
         old = [one for one in bundles_in(options.results) if (now - one.created).total_seconds() > age_s]
@@ -211,13 +212,15 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
         refuse_link(folder)
         if is_written(folder):
             raise BakeoffError(
-                "a bakeoff is writing into this bundle", where=str(folder), hint="wait until it has ended"
+                "another bakeoff run is writing into this bundle", where=str(folder), hint="wait until it ends"
             )
     found = [listed(folder) for folder in chosen.values()]
     for one in found:
         if one.state == "damaged" and not options.damaged:
-            hint = "nothing was removed; --damaged removes the files in it that have names of a bundle's files"
-            raise BundleError(f"this is no bundle, or a damaged one: {one.damage[0]}", where=str(one.folder), hint=hint)
+            hint = "nothing was removed; --damaged removes the files in it whose names are those of a bundle's files"
+            raise BundleError(
+                f"this is not a bundle, or it is damaged: {one.damage[0]}", where=str(one.folder), hint=hint
+            )
     return found
 
 

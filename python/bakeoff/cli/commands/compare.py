@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...findings.between_bundles.conditions import Change
     from ...findings.between_bundles.search_check import SearchCheck
 
-#: So many differences are listed in a text, each value cut to so many letters; --json has all.
+#: Maximum number of differences in the text, and of letters per value; --json has all.
 CHANGES_MAX = 20
 VALUE_WIDTH = 44
 SAME = "the same bundle: nothing to compare"
@@ -40,15 +40,15 @@ def add(commands: Commands) -> None:
         "compare",
         run,
         help="compare bundles",
-        description="Compares what was measured after with what was measured before, cell by cell. One bundle a side"
-        " tells how these two bundles differ; several a side tell how the systems do.",
+        description="Compares bundles measured after a change with bundles measured before it, cell by cell. With one"
+        " bundle per side, the result applies to these two bundles only; with several per side, to the systems.",
         epilog='example:\n  bakeoff compare before after --fail-if "rate < -5%" --fail-if "latency_p99 > 10%"\n'
         "  bakeoff compare monday tuesday wednesday --against thursday friday saturday",
     )
     p.add_argument(
         "bundles", type=Path, nargs="+", metavar="BUNDLE", help="BEFORE and AFTER; with --against: BEFORE ..."
     )
-    p.add_argument("--against", type=Path, nargs="+", default=[], metavar="AFTER", help="what is held against them")
+    p.add_argument("--against", type=Path, nargs="+", default=[], metavar="AFTER", help="the bundles measured after")
     p.add_argument(
         "--objective",
         action="append",
@@ -60,27 +60,31 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="CONDITION",
-        help='exit with 1 when AFTER changed by more, with confidence: "rate < -5%%", "latency_p99 > 10%%"',
+        help='exit with 1 when AFTER changed by more, with statistical confidence: "rate < -5%%", "latency_p99 > 10%%"',
     )
     p.add_argument(
         "--undecided",
         choices=("separate", "pass", "fail"),
-        help="exit code where a condition's interval crosses it: 4, 0 or 1 (default: what AFTER's plan says, else 4)",
+        help="exit code where a condition's interval crosses it: 4, 0 or 1 (default: that of AFTER's plan, else 4)",
     )
-    p.add_argument("--on-estimate", action="store_true", help="--fail-if: judge the estimate, not the whole interval")
+    p.add_argument(
+        "--on-estimate",
+        action="store_true",
+        help="--fail-if: compare the estimate with the threshold, not the whole interval",
+    )
     p.add_argument(
         "--matters",
         metavar="SIZE",
-        help='from which size on a difference matters, such as "5%%" (default: what the plans of AFTER say)',
+        help='the smallest difference that matters, such as "5%%" (default: that of AFTER\'s plans)',
     )
     p.add_argument(
         "--allow-different",
         action="append",
         default=[],
         metavar="KEY",
-        help="compare although this differs (window, cache, durability, ...; a refusal names the key)",
+        help="compare although this key differs (window, cache, durability, ...; the refusal names the key)",
     )
-    p.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with both sides in every chart, too")
+    p.add_argument("--html", type=Path, metavar="FILE.html", help="also write a page with both sides in every chart")
     add_json(p)
 
 
@@ -93,8 +97,8 @@ def run(options: argparse.Namespace) -> int:
     from ...report.html.write import write_comparison
 
     if options.html is not None and options.html.suffix != ".html":
-        hint = "name one that ends in .html"
-        raise PlanError("a page is a file FILE.html", where=f"--html {options.html}", hint=hint)
+        hint = "choose a name that ends in .html"
+        raise PlanError("the page's name must end in .html", where=f"--html {options.html}", hint=hint)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     if is_search_against_fixed([*before, *after]) and (
         checked := check_search(before[0], after[0], options.allow_different)
@@ -134,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
 def _tell_check(
     options: argparse.Namespace, before: Bundle, after: Bundle, check: SearchCheck, changed: list[Change]
 ) -> int:
-    """A search and fixed levels of what it sought."""
+    """A search compared with fixed levels of the same factor."""
     from ...report.answer import unreadable_in
     from ...report.words.bundles import HEADS, check_rows
 
@@ -159,7 +163,7 @@ def _tell_check(
 def _warn(bundles: list[Bundle], left_out: list[str], changed: list[Change]) -> None:
     for bundle in bundles:
         if bundle.info.state != "complete":
-            say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
+            say(f"warning: {bundle.folder} is incomplete: its state is {bundle.info.state!r}")
         for words in bundle.damage:
             say(f"warning: {words}")
     for words in left_out:
@@ -170,7 +174,7 @@ def _warn(bundles: list[Bundle], left_out: list[str], changed: list[Change]) -> 
 
 
 def _command(options: argparse.Namespace) -> str:
-    """That makes the page again."""
+    """The command that regenerates the page."""
     words = ["bakeoff", "compare", *map(str, options.bundles)]
     words += ["--against", *map(str, options.against)] if options.against else []
     said = {
@@ -186,7 +190,7 @@ def _command(options: argparse.Namespace) -> str:
 
 
 def _tell_same(options: argparse.Namespace, conditions: list[Condition], bundles: list[Bundle]) -> int:
-    """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
+    """A bundle equals itself. A check that compares it with itself tests nothing, so it must not pass."""
     from ...report.answer import unreadable_in
 
     outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
@@ -206,15 +210,15 @@ def _tell_same(options: argparse.Namespace, conditions: list[Condition], bundles
 
 
 def _refuse_of_searches(options: argparse.Namespace) -> None:
-    """What is found is compared, and has neither charts nor metrics of runs."""
+    """Searches are compared by their results, which have neither charts nor metrics of runs."""
     for option, said in (("--fail-if", options.fail_if), ("--objective", options.objective), ("--html", options.html)):
         if said:
-            hint = "leave it out: searches are compared by what they found"
+            hint = "leave it out: searches are compared by their results"
             raise PlanError("these bundles are searches", where=option, hint=hint)
 
 
 def _matters(said: str | None, after: list[Bundle]) -> float | None:
-    """What the option says, else the plans of AFTER where they agree."""
+    """The option's value, else that of AFTER's plans where they agree."""
     from ...plan.document.tables import MATTERS_MAX, MATTERS_MIN
     from ...plan.document.units import UnitError, parse_ratio
 
@@ -226,7 +230,7 @@ def _matters(said: str | None, after: list[Bundle]) -> float | None:
     except UnitError as error:
         raise PlanError(str(error), where="--matters", hint=error.hint) from error
     if not MATTERS_MIN <= size <= MATTERS_MAX:
-        raise PlanError(f"{said} is no size that can matter", where="--matters", hint='for instance "5%"')
+        raise PlanError(f"{said} is not a valid size of a difference", where="--matters", hint='for instance "5%"')
     return size
 
 
@@ -235,9 +239,9 @@ def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[P
         return bundles, against
     if len(bundles) != 2:
         raise PlanError(
-            f"{len(bundles)} bundles, and nothing says which are compared with which",
+            f"{len(bundles)} bundles are given, and it is not clear which to compare with which",
             where="bakeoff compare",
-            hint="give BEFORE and AFTER, or several a side: bakeoff compare BEFORE ... --against AFTER ...",
+            hint="give BEFORE and AFTER, or several per side: bakeoff compare BEFORE ... --against AFTER ...",
         )
     return bundles[:1], bundles[1:]
 
@@ -245,7 +249,7 @@ def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[P
 def _objectives(
     said: list[str], conditions: list[Condition], before: list[Bundle], after: list[Bundle]
 ) -> list[Metric]:
-    """Those that options name, else the plan's, and those of conditions; each once. Raises PlanError."""
+    """The metrics that options name, else the plan's, and those of conditions; each once. Raises PlanError."""
     bundles = [*before, *after]
     if said:
         found = named(said, "--objective", bundles)
@@ -302,7 +306,7 @@ def show_found(found: BundleComparison, joined: Joined, outcomes: list[Outcome])
     notes = analysis_words(found)
     notes += list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.unit == "ms" for c in found.comparisons):
-        notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
+        notes.append("a time is that of the typical repetition: the geometric mean over the repetitions")
     show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
         show(outcome.words)
@@ -310,9 +314,9 @@ def show_found(found: BundleComparison, joined: Joined, outcomes: list[Outcome])
 
 def _print_changes(changed: list[Change]) -> None:
     if not changed:
-        show("\nchanged: nothing that the bundles tell of")
+        show("\nchanged: nothing that the bundles record")
         return
-    show("\nchanged, the worst first (!: it can make any difference by itself):")
+    show("\nchanged, the worst first (!: this alone can explain any difference):")
     rows = [
         ["  " if change.weight == "stated" else "! ", *map(_cut, (change.name, change.before, change.after))]
         for change in changed[:CHANGES_MAX]

@@ -1,4 +1,4 @@
-"""`bakeoff doctor`: what this machine can run, what is missing and how to get it, and whether it is fit to measure."""
+"""`bakeoff doctor`: what this machine can run, what is missing, and whether the machine is fit to measure."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def add(commands: Commands) -> None:
         commands,
         "doctor",
         run,
-        help="what this machine can run, and whether it, or load machines, are fit to measure",
-        description="Says what this machine can run, what is missing, how to get it, and what would disturb figures;"
-        " or, of load machines, which are fit to run clients and why others are not.",
+        help="check what this machine can run, and whether it or load machines are fit to measure",
+        description="Shows what this machine can run, what is missing and how to install it, and what would disturb"
+        " measurements; or, for load machines, which are fit to run clients and why others are not.",
         epilog="example:\n  bakeoff doctor\n  bakeoff doctor --fleet ssh=load1,load2\n"
-        "  bakeoff doctor --plan my.toml      the machines of its [fleet], and their way to its servers",
+        "  bakeoff doctor --plan my.toml      the machines of its [fleet], and whether they reach its servers",
     )
     add_fleet(p)
-    p.add_argument("--plan", type=Path, help="look at this plan's load machines, and how they reach its servers")
+    p.add_argument("--plan", type=Path, help="check this plan's load machines, and whether they reach its servers")
     add_json(p)
 
 
@@ -62,7 +62,7 @@ def _engine() -> Finding:
     from ...workloads import workloads
 
     try:
-        workloads()  # a build of another version tells of them in another way
+        workloads()  # a build of another version describes them differently
         return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('engine_version', '?')}")
     except EngineError as error:
         return Finding("engine", "missing", str(error), error.hint)
@@ -75,16 +75,17 @@ def _io_uring() -> list[Finding]:
     try:
         refusal = engine_list()["io_uring_refusal"]
     except (EngineError, KeyError):
-        return []  # told of the engine itself
+        return []  # reported with the engine itself
     if refusal is None:
-        return [Finding("io_uring", "good", "the engine may use it")]
+        return [Finding("io_uring", "good", "available to the engine")]
     return [
         Finding(
             "io_uring",
             "warning",
-            f"the engine may not use it and takes epoll, which costs the client more CPU: {refusal}",
-            "allow it (sysctl kernel.io_uring_disabled, the container's seccomp profile); until then figures of many"
-            " sessions compare with those of other machines only where these take epoll, too",
+            f"not available, so the engine uses epoll, which costs the client more CPU: {refusal}",
+            "allow it (sysctl kernel.io_uring_disabled, the container's seccomp profile); until then compare"
+            " results of many"
+            " sessions only with machines that use epoll, too",
         )
     ]
 
@@ -96,15 +97,17 @@ def _systems() -> list[Finding]:
     findings = []
     for kind, system in SYSTEMS.items():
         if not system.capabilities().private:
-            findings.append(Finding(kind, "good", "an existing one can be given by `address`"))
+            findings.append(Finding(kind, "good", "bakeoff measures an existing server, given by `address`"))
             continue
         missing, sources = system.available({}), system.sources()
         if missing is not None:
-            findings.append(Finding(kind, "missing", missing, f"`bakeoff systems install {kind}`, or give an address"))
+            findings.append(
+                Finding(kind, "missing", missing, f"run `bakeoff systems install {kind}`, or give an `address`")
+            )
         else:
             versions = dict.fromkeys(one.version for one in sources.here()) if sources else ()
             here = f": {', '.join(versions)}" if versions else ""
-            findings.append(Finding(kind, "good", f"a private instance can be started here{here}"))
+            findings.append(Finding(kind, "good", f"bakeoff can start a managed server{here}"))
     return findings
 
 
@@ -120,8 +123,8 @@ def _left_alone(work: Path) -> list[Finding]:
         Finding(
             "instances",
             "warning",
-            f"{len(folders)} in {work} are of bakeoffs on other machines, or may be, and are left alone: {names}",
-            "remove them by hand when nothing there uses them",
+            f"{len(folders)} in {work} belong, or may belong, to bakeoff on other machines, and are kept: {names}",
+            "remove them by hand if no machine uses them",
         )
     ]
 
@@ -130,7 +133,7 @@ _HEADS = (
     *("", "machine", "cores", "kernel", "clock", "ahead by", "io_uring", "engine"),
     *("Python", "Dask", "to here", "takes"),
 )
-#: A wider bound is a finding of every run.
+#: Every run reports a wider bound.
 CLOCK_BOUND_MAX_NS = 10_000_000
 
 
@@ -149,7 +152,7 @@ def look(options: argparse.Namespace) -> int:
 
 
 def _asked(options: argparse.Namespace) -> tuple[FleetSpec, Servers, list[str]]:
-    """The machines, the servers that they are to reach, and the systems whose servers are not there yet: those of the
+    """The machines, the servers that they must reach, and the systems whose servers do not exist yet: those of the
     plan, if one is named."""
     from ...plan.document.fleet import read_said
     from ...plan.machines import missing_here
@@ -183,7 +186,9 @@ def _show(found: Sequence[CheckedMachine], servers: Sequence[str], unstarted: Se
     for words in _shared(found):
         show(words)
     for name in unstarted:
-        show(f"{name}: bakeoff starts it for the run, so it has no address yet, and the way to it was not looked at")
+        show(
+            f"{name}: bakeoff starts it for the run, so it has no address yet, and the connection to it was not checked"
+        )
 
 
 def _row(machine: CheckedMachine) -> list[object]:
@@ -211,7 +216,7 @@ def _trip(nanoseconds: int | None) -> str:
 
 
 def _doubts(machine: CheckedMachine) -> list[str]:
-    """What a run is possible with, and is less by."""
+    """What makes runs worse without preventing them."""
     from importlib.metadata import version
 
     from ...machine import busy_words
@@ -220,16 +225,23 @@ def _doubts(machine: CheckedMachine) -> list[str]:
     if machine.load_average is not None and (busy := busy_words(machine.load_average, machine.cores or 1)):
         words.append(busy)
     if machine.io_uring_refusal:
-        words.append(f"the engine takes epoll, which costs more CPU, for lack of io_uring: {machine.io_uring_refusal}")
+        words.append(
+            f"the engine uses epoll, which costs more CPU, because io_uring is not available:"
+            f" {machine.io_uring_refusal}"
+        )
     if bound_ns > CLOCK_BOUND_MAX_NS:
-        words.append(f"its clock is known to {bound_ns / 1e6:.0f} ms only: its seconds mix with others'")
+        words.append(
+            f"its clock is uncertain by {bound_ns / 1e6:.0f} ms, so its seconds overlap with those of other machines"
+        )
     if machine.distributed and machine.distributed != (ours := version("distributed")):
-        words.append(f"its Dask is {machine.distributed}, and here is {ours}: of such a pair Dask promises nothing")
+        words.append(
+            f"its Dask is {machine.distributed}, and this machine has {ours}: Dask does not support mixed versions"
+        )
     return words
 
 
 def _shared(found: Sequence[CheckedMachine]) -> list[str]:
-    """Of workers that are on one machine, or on this one."""
+    """Workers that share a machine, or run on this one."""
     from ...findings.clients_and_nodes import named_words
     from ...fleet.remote_keeper import here
 

@@ -104,7 +104,7 @@ def _show(dry: DryRun) -> None:
     if dry.tables:
         show("\n" * bool(dry.loads) + table([_tables_row(t) for t in dry.tables], _TABLES_HEAD))
     often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(plan.repetitions, 'repetition', 'repetitions')}"
-    left = f"; {counted(dry.runs_there, 'run is', 'runs are')} there already" if dry.runs_there else ""
+    left = f"; {counted(dry.runs_there, 'run is', 'runs are')} done already" if dry.runs_there else ""
     show(
         f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often}"
         f"{left}, {plan.pacing},"
@@ -118,7 +118,7 @@ def _show(dry: DryRun) -> None:
     for system, words in dry.routes.items():
         show(f"nodes of {system}: {words}")
     for system, faults in dry.faults.items():
-        show(f"done to {system} in each run: {'; '.join(faults)}")
+        show(f"faults of {system} in each run: {'; '.join(faults)}")
     if plan.differences:
         names = list(next(iter(plan.differences.values())))
         rows = [[key, *values.values()] for key, values in plan.differences.items()]
@@ -128,7 +128,7 @@ def _show(dry: DryRun) -> None:
     if len(dry.previews) > PREVIEWS_MAX:
         show(f"\n{len(dry.previews) - PREVIEWS_MAX} more workloads: --json has the first operations of all")
     for name, why in dry.skipped.items():
-        show(f"{name} would be left out: {why}")
+        show(f"{name} would be skipped: {why}")
 
 
 def _tables_row(line: TablesLine) -> list[str]:
@@ -137,7 +137,7 @@ def _tables_row(line: TablesLine) -> list[str]:
 
 
 def _show_preview(preview: WorkloadPreview) -> None:
-    show(f"\nwhat one user of {preview.workload} asks first:")
+    show(f"\nthe first operations of one user of {preview.workload}:")
     for operation in preview.operations:
         show(f"  {operation.operation}")
         for line in operation.lines[:LINES_MAX]:

@@ -26,29 +26,30 @@ def add(commands: Commands) -> None:
         "export",
         run,
         help="a bundle's runs, cells, clients or seconds as a table: CSV, Markdown, Parquet",
-        description="Makes a table of a bundle. runs: one row a run, with its value of every metric. cells: one row a"
-        " cell, with the typical repetition and its interval. clients: one row a client of every run with several."
-        " seconds: one row a second of every run, as its clients saw it. samples: one row a sample of server and"
-        " machine. Units are those of docs/reference/metrics.md.",
+        description="Writes a table of a bundle. runs: one row per run, with its value of every metric. cells: one row"
+        " per cell, with the typical repetition and its interval. clients: one row per client of every run with"
+        " several."
+        " seconds: one row per second of every run, as its clients measured it. samples: one row per"
+        " sample of server and machine metrics. Units are those of docs/reference/metrics.md.",
         epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
         "  bakeoff export my-bundle --all-metrics --long -o figures.parquet\n"
         "  bakeoff export my-bundle --table seconds --metric rate_ops_per_s --metric p99_ms -o seconds.csv",
     )
-    p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
+    p.add_argument("bundle", type=Path, help="the bundle's folder")
     p.add_argument("--table", choices=TABLES, default="runs", help="default: runs")
-    add_metric(p, "a column: rate, latency_p99.read, db.Threads_running, ... (default: all that some row has)")
+    add_metric(p, "a column: rate, latency_p99.read, db.Threads_running, ... (default: all that have a value)")
     p.add_argument(
         "--all-metrics",
         action="store_true",
-        help="the metrics of every operation, too, and the means of all samples of server and machine",
+        help="also the metrics of every operation, and the means of all server and machine metrics",
     )
     p.add_argument("--long", action="store_true", help="one row for each value, with its metric and unit")
     p.add_argument(
-        "--units", action="store_true", help="units in the head of a CSV, as Markdown has them: rate (ops/s)"
+        "--units", action="store_true", help="write units into the CSV's header, as in Markdown: rate (ops/s)"
     )
-    p.add_argument("--format", choices=FORMATS.values(), help="default: by the file's ending, else csv")
-    p.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
-    p.add_argument("--force", action="store_true", help="write over the file that --out names")
+    p.add_argument("--format", choices=FORMATS.values(), help="default: by the file's extension, else csv")
+    p.add_argument("-o", "--out", type=Path, metavar="FILE", help="the file to write (default: standard output)")
+    p.add_argument("--force", action="store_true", help="overwrite the file that --out names")
     add_json(p)
 
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     for words in bundle.damage:
         say(f"warning: {words}")
     if not table.num_rows:
-        raise PlanError(f"there are no {options.table} to tell of in this bundle", where=str(bundle.folder))
+        raise PlanError(f"this bundle has no {options.table}", where=str(bundle.folder))
     if options.long:
         table = long(table)
     if options.json:
@@ -82,19 +83,19 @@ def _format(options: argparse.Namespace) -> str:
     out: Path | None = options.out
     if out is None:
         if options.format == "parquet":
-            hint = "say where: --out FILE"
-            raise PlanError("a parquet file is not for a terminal", where="--format parquet", hint=hint)
+            hint = "name a file: --out FILE"
+            raise PlanError("a Parquet file cannot be printed to a terminal", where="--format parquet", hint=hint)
         return str(options.format or "csv")
     if options.json:
-        raise PlanError("--json prints to standard output", where=f"--out {out}", hint="leave one of them out")
+        raise PlanError("--json prints to standard output", where=f"--out {out}", hint="leave one out")
     if is_of_a_bundle(out):
-        raise PlanError("this is a place of a bundle's own files", where=str(out), hint="name another file")
+        raise PlanError("this is the name of one of the bundle's own files", where=str(out), hint="name another file")
     if out.is_file() and not options.force:
-        hint = "--force writes over it, or name another file"
-        raise PlanError("the file is there already", where=str(out), hint=hint)
+        hint = "--force overwrites it, or name another file"
+        raise PlanError("the file exists already", where=str(out), hint=hint)
     if options.format is None and out.suffix and out.suffix.lower() not in FORMATS:
-        hint = f"end its name in {', '.join(FORMATS)}, or say --format"
-        raise PlanError(f"what a {out.suffix} file is to hold is not known", where=str(out), hint=hint)
+        hint = f"end its name in {', '.join(FORMATS)}, or add --format"
+        raise PlanError(f"no format is known for a {out.suffix} file", where=str(out), hint=hint)
     return str(options.format or FORMATS.get(out.suffix.lower(), "csv"))
 
 
@@ -114,7 +115,7 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
     if make := of_each.get(options.table):
         if options.all_metrics:
             raise PlanError(
-                f"--table {options.table} has all there is anyway", where="--all-metrics", hint="leave it out"
+                f"--table {options.table} always has all columns", where="--all-metrics", hint="leave it out"
             )
         try:
             return make(bundle, options.metric)

@@ -17,9 +17,9 @@ def add_init(commands: Commands) -> None:
         commands,
         "init",
         run_init,
-        help="write a first plan for the systems that are here",
-        description="Writes a plan that runs as it is, with every line explained, for the systems that this machine can"
-        " run, and next to it plan.schema.json, by which editors complete and check plans. No plan is overwritten.",
+        help="write a first plan for the systems installed here",
+        description="Writes a plan that runs unchanged, with every line explained, for the systems that this machine"
+        " can run, and next to it plan.schema.json, with which editors complete and check plans. Overwrites no plan.",
         epilog="example:\n  bakeoff init my.toml\n  bakeoff run my.toml --dry-run",
     )
     p.add_argument("file", type=Path, nargs="?", default=Path("bakeoff.toml"), help="default: bakeoff.toml")
@@ -33,7 +33,7 @@ def run_init(options: argparse.Namespace) -> int:
     schema = _save_schema(options.file.parent)
     if options.json:
         print_json({"plan": str(options.file), "schema": str(schema)})
-    say(f"{options.file} is written; `bakeoff run {options.file} --dry-run` shows what it amounts to")
+    say(f"wrote {options.file}; `bakeoff run {options.file} --dry-run` shows its cells, time and disk")
     return ExitCode.DONE
 
 
@@ -59,8 +59,8 @@ def add_quick(commands: Commands) -> None:
         "quick",
         run_quick,
         help="compare systems without writing a plan",
-        description="Makes a plan out of a few words, prints it and runs it. Short runs are a demonstration: windows of"
-        " 30 s and 5 repetitions are the least that an answer needs.",
+        description="Makes a plan out of a few words, prints it and runs it. Short runs are a demonstration: an answer"
+        " needs windows of 30 s and 5 repetitions at least.",
         epilog="example:\n  bakeoff quick mariadb sqlite --workload ycsb-b --threads 8\n"
         "  bakeoff quick mariadb@10.11 mariadb@11.4 --workload tpcc --threads 1 8 64 --window 60s --save my.toml",
     )
@@ -72,16 +72,25 @@ def add_quick(commands: Commands) -> None:
         help="ycsb-a to ycsb-f, tpcc, linkbench, hatshop, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads`"
         " (default: ycsb-a)",
     )
-    p.add_argument("--threads", type=int, nargs="+", default=[8], metavar="N", help="users; several vary (default: 8)")
+    p.add_argument(
+        "--threads",
+        type=int,
+        nargs="+",
+        default=[8],
+        metavar="N",
+        help="users; several values are compared (default: 8)",
+    )
     p.add_argument(
         "--size",
         metavar="N",
-        help="how much data, as the workload counts it: records (ycsb), rows of a table (sysbench), warehouses (tpcc),"
-        " scale (pgbench), 0.1x (linkbench), orders (hatshop); default: what is loaded in some seconds",
+        help="size of the data in the workload's unit: records (ycsb), rows of a table (sysbench), warehouses (tpcc),"
+        " scale (pgbench), 0.1x (linkbench), orders (hatshop); default: a size that loads in seconds",
     )
-    p.add_argument("--window", default="5s", metavar="DURATION", help="what counts of each run (default: 5s)")
+    p.add_argument(
+        "--window", default="5s", metavar="DURATION", help="measured time of each run, after the warm-up (default: 5s)"
+    )
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
-    p.add_argument("--save", type=Path, metavar="FILE", help="write the plan to this file, too; it must not be there")
+    p.add_argument("--save", type=Path, metavar="FILE", help="also write the plan to this new file")
     add_running(p)
     p.set_defaults(resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[])
 
@@ -101,21 +110,21 @@ def run_quick(options: argparse.Namespace) -> int:
             fleet=[said.removeprefix("fleet.").replace("=", " = ", 1) for said in options.said],
         )
     )
-    options.said = []  # the plan says it
+    options.said = []  # the plan has it
     plan = resolve(text, Path.cwd(), path=options.save, must_run=not options.dry_run)
     if options.save:
         save(text, options.save)
-    options.plans = [options.save] if options.save else []  # else it is the bundle's own copy
+    options.plans = [options.save] if options.save else []  # else the bundle's own copy
     say(f"the plan{f', in {options.save}' if options.save else ''}:\n\n{text}")
     return carry_out(plan, options)
 
 
 def save(text: str, path: Path) -> None:
-    """Writes a plan; PlanError where something is there already."""
+    """Writes a plan; PlanError where the file exists."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise PlanError("something of this name is there already", where=str(path), hint="name another file") from None
+        raise PlanError("the file exists already", where=str(path), hint="name another file") from None
     except OSError as error:
         raise PlanError(f"cannot write the plan: {error.strerror}", where=str(path)) from None

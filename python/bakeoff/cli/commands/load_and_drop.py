@@ -23,13 +23,17 @@ def add_load(commands: Commands) -> None:
         commands,
         "load",
         run_load,
-        help="make a plan's data on existing systems and leave them there",
-        description="Makes, loads and checks the tables of a plan on every system that exists (by `address`, or"
-        " SQLite's `file`) and leaves them. Tables that bakeoff made before are made anew; others are left alone.",
+        help="load a plan's data on existing systems and keep them",
+        description="Creates, loads and checks the tables of a plan on every existing system (by `address`, or"
+        " SQLite's `file`) and keeps them. Recreates tables that bakeoff created before; other tables stay unchanged.",
         epilog='example:\n  bakeoff load my.toml\n  bakeoff run my.toml      with data = "existing" in [measure]',
     )
     add_plan(p)
-    p.add_argument("--allow-drop", action="store_true", help="drop tables of the plan's names, whoever made them")
+    p.add_argument(
+        "--allow-drop",
+        action="store_true",
+        help="drop tables with the plan's table names, even if bakeoff did not create them",
+    )
     add_fleet(p)
     add_beside(p)
     p.add_argument("--quiet", action="store_true", help="show no progress")
@@ -47,18 +51,18 @@ def run_load(options: argparse.Namespace) -> int:
     cells = existing_loads(plan)
     if not cells:
         raise PlanError(
-            "no system of the plan is there to be loaded",
+            "the plan has no existing system to load",
             where=str(options.plan),
-            hint="name one by `address`, or SQLite's by `file`; what bakeoff starts is loaded when it runs",
+            hint="name one by `address`, or SQLite's by `file`; managed servers are loaded when the plan runs",
         )
     refuse_shared_tables(cells, Source(plan.path, plan.text, plan.base_dir))
     for name in sorted({cell.record.system for cell in plan.cells if cell.place is None}):
-        say(f"note: {name} is started for a run, and loaded then")
+        say(f"note: {name} is a managed server: it is loaded when the plan runs")
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         records = _load_all(plan, cells, options)
     _tell_loads(records, as_json=options.json)
     if any(cell.data != "existing" for cell in cells):
-        say('to measure them as they are, write data = "existing" in [measure]')
+        say('to measure these tables unchanged, write data = "existing" in [measure]')
     return ExitCode.DONE if all(check.ok for one in records for check in one.checks) else ExitCode.CHECK_FAILED
 
 
@@ -69,7 +73,7 @@ def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace
     from ..progress import Line
 
     view, records = Line(quiet=options.quiet), []
-    # What a killed load leaves is cleared away by the next that makes such a folder.
+    # The next load that creates such a folder removes what a killed one left.
     folder = new_instance("load")
     try:
         with hosted(plan.fleet, view.message) as host:
@@ -105,7 +109,7 @@ def _tell_loads(records: list[LoadRecord], *, as_json: bool) -> None:
 
 def _checks(record: LoadRecord) -> str:
     broken = [f"{c.name}: expected {c.expected}, found {c.actual}" for c in record.checks if not c.ok]
-    return "; ".join(broken) or f"all {len(record.checks)} held"
+    return "; ".join(broken) or f"all {len(record.checks)} passed"
 
 
 def add_drop(commands: Commands) -> None:
@@ -113,9 +117,9 @@ def add_drop(commands: Commands) -> None:
         commands,
         "drop",
         run_drop,
-        help="remove the tables that bakeoff made for a plan on existing systems",
-        description="Drops those tables of a plan on existing systems that bakeoff made, as written down beside them in"
-        " the table bakeoff_tables. Tables of others are never dropped. Without --yes it only says what it would drop.",
+        help="drop the tables that bakeoff created for a plan on existing systems",
+        description="Drops the tables of a plan on existing systems that bakeoff created, as recorded next to them in"
+        " the table bakeoff_tables. Never drops other tables. Without --yes it only shows what it would drop.",
         epilog="example:\n  bakeoff drop my.toml\n  bakeoff drop my.toml --yes",
     )
     add_plan(p)
@@ -141,17 +145,21 @@ def run_drop(options: argparse.Namespace) -> int:
     strangers = [(name, one.name) for name, tables in found.items() for one in tables if not one.ours]
     if strangers and not ours:
         system, name = strangers[0]
-        hint = "bakeoff drops only what it made; drop it by hand if it is not needed"
-        raise PlanError(f"the table `{name}` on {system} was not made by bakeoff", where=str(options.plan), hint=hint)
+        hint = "bakeoff drops only tables that it created; drop it by hand if it is not needed"
+        raise PlanError(
+            f"the table `{name}` on {system} was not created by bakeoff", where=str(options.plan), hint=hint
+        )
     if ours and not options.yes:
-        raise PlanError("nothing has been dropped", where=str(options.plan), hint="--yes drops what bakeoff made")
+        raise PlanError(
+            "nothing has been dropped", where=str(options.plan), hint="--yes drops the tables that bakeoff created"
+        )
     if not found:
         say("no system of the plan keeps its data: nothing to drop")
     return ExitCode.DONE
 
 
 def _tell_tables(found: dict[str, list[Found]], *, done: bool, as_json: bool) -> None:
-    fates = {True: "dropped" if done else "would be dropped", False: "not made by bakeoff: left alone"}
+    fates = {True: "dropped" if done else "would be dropped", False: "not created by bakeoff: kept"}
     rows = [[system, one.name, fates[one.ours]] for system, tables in found.items() for one in tables]
     if as_json:
         names = ("system", "table", "ours", "dropped")
@@ -160,4 +168,4 @@ def _tell_tables(found: dict[str, list[Found]], *, done: bool, as_json: bool) ->
     elif rows:
         show(table(rows, ["system", "table", ""]))
     else:
-        say("none of the plan's tables is there")
+        say("none of the plan's tables exists")

@@ -20,20 +20,20 @@ def add(commands: Commands) -> None:
         commands,
         "report",
         run,
-        help="make report.html and charts from a bundle",
-        description="Makes report.html and chart files from a bundle, and prints the answer. Needs no database.",
+        help="write report.html and charts from a bundle",
+        description="Writes report.html and chart files from a bundle, and prints the answer. Needs no database.",
         epilog="example:\n  bakeoff report bakeoff-results/my-plan-20261121-120000\n"
         "  bakeoff report --format sysbench bakeoff-results/my-plan-20261121-120000",
     )
-    p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
-    p.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: into the bundle)")
+    p.add_argument("bundle", type=Path, help="the bundle's folder")
+    p.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: the bundle)")
     p.add_argument(
         "--format",
         choices=("text", "sysbench"),
         default="text",
         help="sysbench: print each run in the layout of sysbench's own output, and write nothing (default: text)",
     )
-    add_metric(p, "show this, too, as a column and a chart: cpu_us_per_op, latency_p99.read, ...")
+    add_metric(p, "also show this metric as a column and a chart: cpu_us_per_op, latency_p99.read, ...")
     add_json(p)
 
 

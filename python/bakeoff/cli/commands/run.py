@@ -1,4 +1,4 @@
-"""`bakeoff run`: carry out a plan, print the answer, leave a bundle."""
+"""`bakeoff run`: run a plan, print the answer, write a bundle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import shlex
 import shutil
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from ... import interrupts
@@ -38,7 +40,7 @@ def add(commands: Commands) -> None:
         "run",
         run,
         help="run a plan and print the answer",
-        description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
+        description="Runs every cell and repetition of a plan, prints the answer, writes a bundle with report.html.",
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
         "  bakeoff run my.toml --resume --repetitions +5\n  bakeoff run before.toml after.toml --fail-if 'rate < -5%'\n"
         "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
@@ -48,7 +50,7 @@ def add(commands: Commands) -> None:
         type=Path,
         nargs="+",
         metavar="PLAN",
-        help="the plan, a TOML file; of several each is compared with the first, in common blocks and one bundle",
+        help="the plan, a TOML file; several plans run side by side in one bundle, each compared with the first",
     )
     add_set(p)
     p.add_argument(
@@ -56,15 +58,15 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="PART",
-        help="run a part of the plan: a system (mariadb) or levels (threads=8,preset=a); may be repeated: any of them",
+        help="run a part of the plan: a system (mariadb) or levels (threads=8,preset=a); may be repeated to add parts",
     )
     p.add_argument(
         "--fail-if",
         action="append",
         default=[],
         metavar="CONDITION",
-        help='exit with 1 when a contestant is beyond this, with confidence: "rate < -5%%" against the baseline, or a'
-        ' value, "latency_p99 > 2ms"; may be repeated, and adds to the plan\'s fail_if',
+        help='exit with 1 when this holds with statistical confidence: "rate < -5%%" compared with the baseline, or a'
+        ' value, "latency_p99 > 2ms"; may be repeated; adds to the plan\'s fail_if',
     )
     p.add_argument(
         "--resume",
@@ -77,17 +79,17 @@ def add(commands: Commands) -> None:
     p.add_argument(
         "--repetitions",
         metavar="N",
-        help="so many in all, whatever the plan says; with --resume a bundle gets those that it lacks, and +N adds N",
+        help="override the plan's number of repetitions; with --resume, add the missing ones, or with +N add N more",
     )
     p.add_argument(
         "--allow-drop",
         action="store_true",
-        help="drop tables of the plan's names on an existing server, whoever made them",
+        help="drop existing tables with the plan's table names, even if bakeoff did not create them",
     )
     p.add_argument(
         "--allow-changes",
         action="store_true",
-        help='let runs change rows of tables that bakeoff did not make (data = "existing"); nothing puts them back',
+        help='let runs change tables that bakeoff did not create (data = "existing"); the changes are not undone',
     )
     add_running(p)
 
@@ -105,23 +107,25 @@ def target_of(options: argparse.Namespace) -> Target:
 
 
 def _say_repetitions(options: argparse.Namespace) -> None:
-    """Puts --repetitions among what is said besides the plan. "+5" is five more than the bundle has that is continued,
+    """Adds --repetitions to the overrides of the plan. "+5" is five more than the continued bundle has,
     which is then named."""
     from ...bundle.read import Bundle
 
     match = _REPETITIONS.fullmatch(options.repetitions)
     if match is None:
-        what = f'"{options.repetitions}" is no number of repetitions'
-        raise PlanError(what, where="--repetitions", hint="10 for ten in all; with --resume +5 for five more")
+        what = f'"{options.repetitions}" is not a number of repetitions'
+        raise PlanError(
+            what, where="--repetitions", hint="write 10 for a total of ten; with --resume, +5 for five more"
+        )
     total = int(match[2])
     plan = _read(options)
     if plan.record.search:
-        what = "a search decides itself how often a level is run"
-        hint = f"--set search.runs={max(total, 40)} lets it make more runs, with --resume in the same bundle"
+        what = "a search decides how often it runs a level"
+        hint = f"--set search.runs={max(total, 40)} allows more runs, with --resume in the same bundle"
         raise PlanError(what, where="--repetitions", hint=hint)
     if match[1]:
         if not options.resume:
-            raise PlanError("+N adds to a bundle, and none is named", where="--repetitions", hint="say --resume, too")
+            raise PlanError("+N adds to a bundle, and none is named", where="--repetitions", hint="add --resume")
         folder = target_of(options).to_continue(plan, lacking=False)
         total += Bundle.open(folder).plan.repetitions
         options.resume = options.resume if options.out else str(folder)
@@ -129,20 +133,20 @@ def _say_repetitions(options: argparse.Namespace) -> None:
 
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
-    """Runs the plan and tells its answer, or with --dry-run what that would be."""
+    """Runs the plan and prints its answer; with --dry-run, prints what would run."""
     from ...plan.existing_tables import refuse_changes
     from ...schedule.machine_sharing import claim, cores_of_all
 
     target = target_of(options)
     if options.events and options.dry_run:
-        raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
+        raise PlanError("--events reports runs, and --dry-run makes none", hint="leave one out, or use --json")
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
         plan, there = target.with_runs_there(plan)
         return dry_run(plan, target.place, there, as_json=options.json)
     for name, why in plan.skipped.items():
-        say(f"note: {name} is left out: {why}")
+        say(f"note: {name} is skipped: {why}")
     for key, values in plan.record.differences.items():
         say(f"note: the plans differ in {key}: {'; '.join(f'{name}: {value}' for name, value in values.items())}")
     with ExitStack() as held:
@@ -164,7 +168,7 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
         try:
             _make_runs(plan, writer, done, facts, cores, quiet, options)
             if cores is not None:
-                cores.free()  # the report disturbs, but it is no measurement
+                cores.free()  # the report needs no quiet machine
             return _answer(writer, options)
         except (KeyboardInterrupt, Exception) as error:
             if options.events:
@@ -216,11 +220,17 @@ def _make_runs(
     options: argparse.Namespace,
 ) -> None:
     from ...fleet.hosts import hosted
+    from ...plan.dry_run.estimates import estimate_run_s
     from ...schedule.conductor import Conductor
     from ..progress import Events, Line
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
-    view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
+    estimated_run_s = fmean([estimate_run_s(plan, cell) for cell in plan.cells]) if plan.cells else None
+    view = (
+        Events(plan, writer.folder, quiet=quiet, estimated_run_s=estimated_run_s)
+        if options.events
+        else Line(quiet=quiet, estimated_run_s=estimated_run_s)
+    )
     try:
         with hosted(plan.fleet, view.message) as host:
             Conductor(
@@ -233,7 +243,7 @@ def _make_runs(
                 facts,
                 others,
                 host,
-                before_repeating=quiet_cores.await_quiet,
+                before_repeating=replace(quiet_cores, say=view.note).await_quiet,
             ).carry_out()
     finally:
         view.close()
@@ -255,7 +265,7 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
 
 def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
-    """Of a plan that was stopped, where it has finished runs. What stopped it is told all the same, and a second Ctrl-C
+    """Of a stopped plan with finished runs. The reason for the stop is reported in any case, and a second Ctrl-C
     ends this, too."""
     if options.events or not writer.finished_runs:
         return
@@ -263,33 +273,33 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
         _answer(writer, options)
     except (KeyboardInterrupt, Exception) as error:
         if not interrupts.meant(error):
-            say(f"warning: the answer of the finished runs could not be told: {error}")
+            say(f"warning: the answer of the finished runs could not be printed: {error}")
 
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
     from ...report.html.write import write_report
     from ..event_schema import Compared, Done
-    from ..progress import tell
+    from ..progress import emit
 
     for found in answer.comparisons:
-        tell(Compared(objective=answer.objective, comparison=found))
+        emit(Compared(objective=answer.objective, comparison=found))
     report = os.path.abspath(write_report(bundle, answer=answer).html) if write else None
     for words in bundle.damage:
         say(f"warning: {words}")
     folder = os.path.abspath(bundle.folder)
-    tell(Done(state="complete", exit_code=code, error="", headline=answer.headline, bundle=folder, report=report))
+    emit(Done(state="complete", exit_code=code, error="", headline=answer.headline, bundle=folder, report=report))
 
 
 def _tell_end(writer: BundleWriter, error: BaseException) -> None:
-    """Of a run that ended early, or whose report could not be made."""
+    """Of a run that ended early, or whose report could not be written."""
     from ..event_schema import Done
-    from ..progress import tell
+    from ..progress import emit
 
     interrupted = interrupts.meant(error)
     code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)
     state: Literal["interrupted", "failed"] = "interrupted" if interrupted else "failed"
     folder = "" if writer.is_left_empty_by(error) else os.path.abspath(writer.folder)
-    tell(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
+    emit(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
 
 
 def code_of(bundle: Bundle, answer: Answer) -> ExitCode:
@@ -313,12 +323,12 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
 
 
 def _only_disturbed(cell: CellAnswer) -> bool:
-    """Nothing but disturbance leaves it without a run that counts, which is no failure of its system."""
+    """Only disturbance left the cell without a valid run, which is no failure of its system."""
     return cell.too_few_undisturbed and not cell.invalid_runs
 
 
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
-    """That continues this run as it was asked for, from any folder."""
+    """The command that continues this run with the same options, from any folder."""
     plans = options.plans or [folder / "plan.toml"]
     words = [*_program(), "run", *map(os.path.abspath, plans), "--resume", os.path.abspath(folder)]
     words += beside_plan(options)
@@ -341,7 +351,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
 
 
 def _command(options: argparse.Namespace) -> str:
-    """That a bundle records as having made it."""
+    """The command that the bundle records as its origin."""
     from ...report.words.doubts import BUNDLE
 
     allowed = {"--allow-changes": options.allow_changes, "--allow-disturbed": options.allow_disturbed}
@@ -362,7 +372,7 @@ def _kept(writer: BundleWriter) -> str:
 
 
 def _program() -> list[str]:
-    """How this program was called: it need not be on the PATH."""
+    """How this program was called: it may not be on the PATH."""
     called = Path(sys.argv[0])
     if called.name != "bakeoff":
         return [sys.executable, "-m", "bakeoff"]

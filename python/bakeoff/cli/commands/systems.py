@@ -23,22 +23,22 @@ def add(commands: Commands) -> None:
         "systems",
         run_list,
         help="list, install or remove database servers",
-        description="Lists the systems that plans may name; installs servers into a cache of your own, without root.",
+        description="Lists the systems that plans may name; installs servers into your own cache, without root.",
         epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
     )
     add_json(p)
     verbs = p.add_subparsers(dest="verb", metavar="[install|list|remove]")
-    one = verbs.add_parser("list", help="what there is and what is installed (the default)")
+    one = verbs.add_parser("list", help="available and installed systems (the default)")
     add_json(one, of_verb=True)
     one.set_defaults(run=run_list)
-    one = verbs.add_parser("install", help="fetch a server into the cache")
+    one = verbs.add_parser("install", help="download a server into the cache")
     one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
-    one.add_argument("--from", dest="source", metavar="SOURCE", help="one of those that `bakeoff systems` lists for it")
+    one.add_argument("--from", dest="source", metavar="SOURCE", help="a source that `bakeoff systems` lists for it")
     one.add_argument("--image", metavar="NAME", help="pull this container image: docker.io/library/mysql:8.4")
     add_json(one, of_verb=True)
     one.set_defaults(run=run_install)
     one = verbs.add_parser("remove", help="remove an installed server from the cache")
-    one.add_argument("what", metavar="KIND[@VERSION]", help="all of it, or only this version")
+    one.add_argument("what", metavar="KIND[@VERSION]", help="the kind with all its versions, or one version")
     add_json(one, of_verb=True)
     one.set_defaults(run=run_remove)
 
@@ -51,11 +51,11 @@ def run_list(options: argparse.Namespace) -> int:
         print_json({"systems": systems})
         return ExitCode.DONE
     rows = [[s["kind"], _private(s), s["summary"]] for s in systems]
-    show(table(rows, ["system", "private instance", "what it is"]))
+    show(table(rows, ["system", "managed server", "what it is"]))
     rows = [[s["kind"], one["version"], one["from"], one["program"]] for s in systems for one in s["here"]]
     if rows:
         show()
-        show(table(rows, ["here", "version", "from", "program"]))
+        show(table(rows, ["installed", "version", "from", "program"]))
     rows = [row for s in systems for one in s["sources"] for row in _offered(s["kind"], one)]
     if rows:
         show()
@@ -89,8 +89,8 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
 
 def _private(system: Mapping[str, Any]) -> str:
     if not system["private"]:
-        return "no: by `address` only"
-    return "ready" if system["missing"] is None else f"not here: {system['missing']}"
+        return "no, only by `address`"
+    return "ready" if system["missing"] is None else f"missing: {system['missing']}"
 
 
 def _offer(offer: Offer) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
 
 def _offered(kind: str, source: Mapping[str, Any]) -> list[list[str]]:
     """A line for each version."""
-    needs = f"not here: {source['missing']}" if source["missing"] else source["needs"]
+    needs = f"missing: {source['missing']}" if source["missing"] else source["needs"]
     return [
         [kind, source["source"], one["version"], _size(one["download_bytes"]), _size(one["on_disk_bytes"]), needs]
         for one in source["offers"]
@@ -123,7 +123,7 @@ def run_install(options: argparse.Namespace) -> int:
     if options.json:
         print_json(done.as_dict())
     else:
-        show(f"{done.name} {done.version} is installed in {done.folder} ({bytes_words(done.size_bytes)})")
+        show(f"installed {done.name} {done.version} in {done.folder} ({bytes_words(done.size_bytes)})")
     return ExitCode.DONE
 
 
@@ -131,12 +131,12 @@ def _pull(sources: Sources, image: str, as_json: bool) -> int:
     from ...provision.container import pull
 
     if sources.in_images is None:
-        raise PlanError(f"{sources.kind} is not started from images")
+        raise PlanError(f"{sources.kind} cannot be started from images")
     digest = pull(image)
     if as_json:
         print_json({"image": image, "digest": digest})
     else:
-        show(f'{image} is here ({digest}): start = {{ image = "{image}" }}')
+        show(f'pulled {image} ({digest}): start = {{ image = "{image}" }}')
     return ExitCode.DONE
 
 
@@ -147,7 +147,7 @@ def run_remove(options: argparse.Namespace) -> int:
         print_json({"removed": [one.as_dict() for one in removed]})
     else:
         for one in removed:
-            show(f"{one.name} {one.version} is removed from {one.folder}")
+            show(f"removed {one.name} {one.version} from {one.folder}")
     return ExitCode.DONE
 
 
@@ -159,8 +159,8 @@ def _asked(what: str) -> tuple[Sources, str | None]:
     sources = SYSTEMS[kind].sources() if kind in SYSTEMS else None
     if sources is None:
         known = ", ".join(name for name, system in SYSTEMS.items() if system.sources())
-        raise PlanError(f"nothing to install is called {kind!r}", hint=f"known: {known}")
+        raise PlanError(f"there is no system {kind!r} to install", hint=f"known: {known}")
     if version and not re.fullmatch(r"\d+(\.\d+)*", version):
         offers = "; ".join(f"{source.name}: {source.offer()}" for source in sources.fetching())
-        raise PlanError(f"{version!r} is no version of {kind}", hint=f"to be had are, by source, {offers}")
+        raise PlanError(f"{version!r} is not a version of {kind}", hint=f"available, by source: {offers}")
     return sources, version or None

@@ -19,14 +19,14 @@ def add(commands: Commands) -> None:
         "workloads",
         run,
         help="list workloads and their presets",
-        description="Lists the workloads that plans may name, with their presets. With --write FILE it writes the Hat"
-        " Shop's list of events.",
+        description="Lists the workloads that plans may name, with their presets. With --write FILE, writes the"
+        " events of the Hat Shop.",
         epilog="example:\n  bakeoff workloads\n"
         "  bakeoff workloads hatshop --write events.jsonl --seed 1 --set events=10_000",
     )
-    p.add_argument("kind", nargs="?", help="one of them alone")
+    p.add_argument("kind", nargs="?", help="show this workload only")
     p.add_argument(
-        "--write", type=Path, metavar="FILE", help="write the list of events of `hatshop`, a line of JSON each"
+        "--write", type=Path, metavar="FILE", help="write the events of `hatshop`, one JSON document per line"
     )
     p.add_argument(
         "--seed", type=int, default=1, metavar="N", help="with --write: the plan's seed (default: 1, as a plan's)"
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         default=[],
         dest="said",
         metavar="OPTION=VALUE",
-        help="with --write: an option of the workload, as a plan has it; repeatable",
+        help="with --write: an option of the workload, as in a plan; may be repeated",
     )
     add_json(p)
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     known = workloads()
     if options.kind is not None and options.kind not in known:
-        raise PlanError(f"there is no workload `{options.kind}`", hint=meant(options.kind, known))
+        raise PlanError(f"unknown workload `{options.kind}`", hint=meant(options.kind, known))
     if options.write is not None:
         return _write(options)
     listed = {kind: one for kind, one in known.items() if options.kind in (None, kind)}
@@ -73,7 +73,7 @@ def _write(options: argparse.Namespace) -> int:
 
     if options.kind != "hatshop":
         hint = f"bakeoff workloads hatshop --write {options.write}"
-        raise PlanError("only the Hat Shop has a list of events to write", hint=hint)
+        raise PlanError("only the Hat Shop has events to write", hint=hint)
     written = write_events(_said(options.said), options.seed, options.write)
     if options.json:
         print_json({"file": str(options.write), "events": written.events, "sha256": written.sha256})
@@ -91,7 +91,7 @@ def _said(words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise PlanError(f"`{word}` sets nothing", where="--set", hint="write --set orders=500")
+            raise PlanError(f"`{word}` is not KEY=VALUE", where="--set", hint="write --set orders=500")
         try:
             said[name.strip()] = tomllib.loads(f"it = {value}")["it"]
         except tomllib.TOMLDecodeError:

@@ -105,7 +105,7 @@ class PlanRecord(Document):
     cache: str
     placement: dict[str, list[int]]
     factors: dict[str, list[Scalar]]
-    #: "latency_p99 < 2ms": what every run is held against.
+    #: "latency_p99 < 2ms": the limits that every run is checked against.
     limits: list[str] = Field(default_factory=list)
     #: "rate < -5%", "latency_p99 > 2ms": what makes `run` end with exit code 1.
     fail_if: list[str] = Field(default_factory=list)

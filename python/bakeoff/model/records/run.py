@@ -29,7 +29,7 @@ Severity = Literal["invalid", "disturbed", "warning", "note"]
 
 class Validity(Document):
     """One judgement on one run. `invalid`: the run counts against its system. `disturbed`: something outside of what is
-    measured slowed it, and it is no evidence. `warning`: it counts, and the words go with its figure."""
+    measured slowed it, so it does not count. `warning`: it counts, and the words accompany its result."""
 
     name: Annotated[str, AfterValidator(lambda name: CHECKS.get(name, name))]
     severity: Severity
@@ -86,13 +86,13 @@ class ServerSide(Document):
 
 
 class MachineSide(Document):
-    """What the machine did in the window beside client and server. None: not known."""
+    """What other processes on the machine did in the window. None: not known."""
 
     #: That client and server may use.
     cores: list[int] = Field(default_factory=list)
     #: Of the time of those cores: nothing ran, and nothing was to run.
     idle_ratio: float | None = None
-    #: An existing server seems to run on this machine: what it uses cannot be told from what others use.
+    #: An existing server seems to run on this machine: its CPU time cannot be distinguished from that of others.
     server_not_distinguished: bool = Field(
         default=False, validation_alias=AliasChoices("server_not_distinguished", "server_not_told_apart")
     )
@@ -258,7 +258,7 @@ class RunRecord(Document):
 
     @property
     def server_is_here(self) -> bool:
-        """A server of it took CPU time of the machine that bakeoff ran on, told apart or not."""
+        """A server of it took CPU time of the machine that bakeoff ran on, whether distinguishable or not."""
         return self.server.cpu_s is not None or self.machine.server_not_distinguished
 
     @property

@@ -46,16 +46,16 @@ def _parts(address: str) -> tuple[str, int] | None:
 def _hosts(value: Any) -> Any:
     for host in value if isinstance(value, list) else [value]:
         if isinstance(host, str) and (not host.strip() or set(host) & set(" @:/")):
-            hint = "a machine's name alone: user, port and key are SSH's own to say, in ~/.ssh/config"
+            hint = "write the machine's name alone; user, port and key belong in ~/.ssh/config"
             raise UnitError(f'"{host}" is not the name of a machine', hint)
         if isinstance(value, list) and value.count(host) > 1:
-            raise UnitError(f'"{host}" is named twice', "one worker on a machine holds any number of clients")
+            raise UnitError(f'"{host}" is named twice', "one worker on a machine runs any number of clients")
     return value
 
 
 def _listen(value: Any) -> Any:
     if not isinstance(value, str) or not (_parts(f"tcp://{value}") or re.fullmatch(r"[\w.-]+", value)):
-        raise UnitError("it is an address of this machine", 'for instance listen = "10.0.0.1", or "10.0.0.1:7000"')
+        raise UnitError("it must be an address of this machine", 'for instance listen = "10.0.0.1", or "10.0.0.1:7000"')
     return value
 
 
@@ -113,15 +113,19 @@ class FleetTable(Table):
             raise UnitError(what, f'write one of {", ".join(WAYS)}, for instance ssh = ["load1", "load2"]')
         for key, way in _BELONGS.items():
             if getattr(self, key) is not None and way not in said:
-                raise UnitError(f"`{key}` belongs to `{way}`, and `{said[0]}` needs none", f"leave out `{key}`")
+                raise UnitError(f"`{key}` belongs to `{way}`, and `{said[0]}` does not use it", f"leave out `{key}`")
         if self.tls is not None and not str(self.address).startswith("tls:"):
-            raise UnitError(f"{self.address} is not encrypted, and `tls` is for what is", 'write "tls://..."')
+            raise UnitError(
+                f"{self.address} is not encrypted, and `tls` needs an encrypted address", 'write "tls://..."'
+            )
         if self.kubernetes is not None and self.listen is None:
-            raise UnitError("pods connect to this machine, and `listen` does not say where", 'listen = "10.0.0.1"')
+            raise UnitError(
+                "pods connect to this machine, and `listen`, its address, is missing", 'listen = "10.0.0.1"'
+            )
         machines = self.spec(Path()).machines
         if self.min_clients is not None and machines is not None and self.min_clients > len(machines):
             what = f"`min_clients` is {self.min_clients}, and there are {len(machines)} load machines"
-            raise UnitError(what, "name more of them, or ask for fewer")
+            raise UnitError(what, "name more machines, or lower `min_clients`")
         return self
 
     def spec(self, base_dir: Path) -> FleetSpec:
@@ -156,7 +160,7 @@ def said_as_key(words: str) -> str:
         return f"fleet.ssh={json.dumps(value.split(','))}"
     if "://" in words and not equals:
         return f"fleet.address={json.dumps(words)}"
-    hint = "tls://SCHEDULER:8786, local=4 or ssh=load1,load2; all else stands in the plan's [fleet]"
+    hint = "tls://SCHEDULER:8786, local=4 or ssh=load1,load2; all other keys belong in the plan's [fleet]"
     raise PlanError(f'"{words}" names no load machines', where="--fleet", hint=hint)
 
 

@@ -35,12 +35,12 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
         at = re.search(r"\(at (line \d+), column \d+\)|\(at (end of document)\)", str(error))
         place = ", ".join(filter(None, [str(source.path or "the plan"), at and (at[1] or at[2])]))
         what = re.sub(r"\s*\(at .*\)$", "", str(error))
-        hint = "plans are TOML: key = value; texts and quantities stand in double quotes"
+        hint = "plans are TOML: key = value; texts and quantities are in double quotes"
         raise PlanError(f"the plan is not valid TOML: {what[:1].lower()}{what[1:]}", where=place, hint=hint) from None
     except RecursionError:
         raise _deep(source) from None
     except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
-        raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
+        raise PlanError("the plan has a number with thousands of digits", where=str(source.path or "")) from None
     if nests_deeply(tree):
         raise _deep(source)
     source = replace(source, said=override(tree, said))
@@ -60,7 +60,7 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
 
 def _deep(source: Source) -> PlanError:
     where = str(source.path or "the plan")
-    return PlanError("the plan nests too deeply", where=where, hint="a plan is a few tables of keys")
+    return PlanError("the plan nests too deeply", where=where, hint="a plan has a few tables of keys")
 
 
 def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
@@ -74,13 +74,13 @@ def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
             stack += [(place, inner) for inner in value]
         elif isinstance(value, int | float) and not abs(value) < 2**63:
             what = f"`{'.'.join(place)}` is not a number that fits 64 bits"
-            raise source.error(what, *place, hint="inf, nan and numbers from 2^63 on mean nothing here")
+            raise source.error(what, *place, hint="inf, nan and numbers from 2^63 on are not supported")
 
 
 def _check_systems(document: PlanDocument, source: Source) -> None:
     for name, table in document.systems.items():
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("settings", "start"):
-            hint = "names are letters, digits, _ and -, and neither `settings` nor `start`"
+            hint = "a name has letters, digits, _ and -, and is neither `settings` nor `start`"
             raise source.error(f'"{name}" cannot be the name of a system', "systems", name, hint=hint)
         for level in PORTABLE:
             if (value := getattr(table, level)) is not None:
@@ -93,7 +93,7 @@ def _check_workloads(document: PlanDocument, source: Source) -> None:
         raise source.error("the plan needs `workload`", hint=hint)
     for name in document.workloads:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in document.systems:
-            hint = "names are letters, digits, _ and -, and other than those of systems"
+            hint = "a name has letters, digits, _ and -, and is not that of a system"
             raise source.error(f'"{name}" cannot be the name of a workload', "workloads", name, hint=hint)
 
 
@@ -107,7 +107,7 @@ def move_constants(tree: dict[str, Any], source: Source) -> dict[Place, Place]:
     for name in LOAD:
         places = [place for place in _TABLES if name in _table_at(tree, place) and not _namesake(tree, place, name)]
         for place in places[1:]:
-            what = f"`{name}` is said twice, {_words(places[0])} and {_words(place)}"
+            what = f"`{name}` is set twice, {_words(places[0])} and {_words(place)}"
             raise source.error(what, *place, name, hint="keep one of them")
         for place in places:
             several = isinstance(_table_at(tree, place)[name], list)
@@ -118,7 +118,7 @@ def move_constants(tree: dict[str, Any], source: Source) -> dict[Place, Place]:
                 what = f"`{name}` has several levels {_words(place)}, and the plan lists its cells"
                 raise source.error(what, *place, name, hint=f"give `{name}` to each table of [[cells]]")
             if name in tree[home[0]]:
-                what = f"`{name}` is said twice, {_words(place)} and in [{home[0]}]"
+                what = f"`{name}` is set twice, {_words(place)} and in [{home[0]}]"
                 raise source.error(what, *place, name, hint="keep one of them")
             tree[home[0]][name] = _table_at(tree, place).pop(name)
             moved[(*home, name)] = (*place, name)
@@ -174,8 +174,8 @@ def override(tree: dict[str, Any], said: Sequence[str]) -> list[tuple[str, ...]]
         at = tree
         for depth, key in enumerate(place[:-1], 1):
             if isinstance(at.get(key), list):
-                hint = f"--set takes the place of the whole list: --set '{'.'.join(place[:depth])}=[...]'"
-                raise PlanError(f"`{key}` is a list, of which nothing can be set by name", where="--set", hint=hint)
+                hint = f"--set replaces the whole list: --set '{'.'.join(place[:depth])}=[...]'"
+                raise PlanError(f"`{key}` is a list, whose entries have no names", where="--set", hint=hint)
             if not isinstance(at.get(key), dict):
                 at[key] = {}
             at = at[key]
@@ -185,7 +185,7 @@ def override(tree: dict[str, Any], said: Sequence[str]) -> list[tuple[str, ...]]
 
 
 def note(text: str, said: Sequence[str], option: str = "--set") -> str:
-    """The plan's text, with what was said beside it as comments at its end."""
+    """The plan's text, with overrides from the command line as comments at its end."""
     notes = [f"# {option} {' '.join(words.splitlines())}\n" for words in said]
     return "".join([text, "\n", *notes]) if notes else text
 

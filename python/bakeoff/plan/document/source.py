@@ -83,7 +83,7 @@ class Source:
         return (self.line_of(place) or 0) > (self.line_of(place[:-1]) or 0)
 
     def _as_written(self, place: Place) -> Place:
-        """Options of a private server may stand in the system's own table, without `start`."""
+        """Options of a managed server may be in the system's own table, without `start`."""
         beside = (*place[:2], *place[3:])
         inner = place[:1] == ("systems",) and place[2:3] == ("start",) and len(place) > 3
         return beside if inner and not self._has(place[:3]) else place

@@ -3,7 +3,7 @@ checks each against the other.
 
 Types are strict ("5" is no number) and unknown keys are refused, with one exception: options of a system and of a
 workload belong to those, so these two tables let unknown keys through and the system or workload checks them. A plan is
-copied into every bundle, so no secret may stand in it.
+copied into every bundle, so it must not contain secrets.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ FailClass = Literal["conflict", "constraint", "refused", "overload", "lost", "ot
 
 
 def _secret(value: Any) -> Any:
-    hint = 'write { env = "NAME_OF_VARIABLE" } or { file = "path" }; only that name enters the bundle'
+    hint = 'write { env = "NAME_OF_VARIABLE" } or { file = "path" }; the bundle records only that name'
     if not isinstance(value, dict):
-        raise UnitError("a secret is never written in a plan", hint)
+        raise UnitError("a plan must not contain a secret", hint)
     if set(value) not in ({"env"}, {"file"}) or not all(isinstance(v, str) and v for v in value.values()):
-        raise UnitError("a secret comes from exactly one place, `env` or `file`", hint)
+        raise UnitError("a secret needs exactly one of `env` and `file`", hint)
     return value
 
 
@@ -40,16 +40,17 @@ Secret = Annotated[dict[str, str], BeforeValidator(_secret)]
 
 def _start(value: Any) -> Any:
     if value is not True and not isinstance(value, dict):
-        raise UnitError("`start` is true or a table", 'for instance start = { version = "10.11" }')
+        raise UnitError("`start` must be true or a table", 'for instance start = { version = "10.11" }')
     return {} if value is True else value
 
 
 def _address(value: Any) -> Any:
     if not isinstance(value, str) or not value:
-        raise UnitError("an address is a text", 'for instance address = "db1:3306"')
+        raise UnitError("an address must be a text", 'for instance address = "db1:3306"')
     if "@" in value:
         raise UnitError(
-            "an address holds no user and no password", 'write user = "..." and password = { env = "NAME" } beside it'
+            "an address must contain no user and no password",
+            'write user = "..." and password = { env = "NAME" } next to it',
         )
     return value
 
@@ -57,7 +58,7 @@ def _address(value: Any) -> Any:
 def _nodes(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, list | int):
         hint = 'for instance nodes = 3, or nodes = [{ name = "n1", address = "db1:3306" }]'
-        raise UnitError("it is how many are started, or a list of those that exist", hint)
+        raise UnitError("it is the number of nodes to start, or a list of existing ones", hint)
     return value
 
 
@@ -91,12 +92,14 @@ class SystemTable(Table):
     @model_validator(mode="after")
     def _consistent(self) -> SystemTable:
         if self.start is not None and self.address is not None:
-            raise UnitError("a system is either started here or exists already", "write `start` or `address`, not both")
+            raise UnitError(
+                "a system is either started by bakeoff or exists already", "write `start` or `address`, not both"
+            )
         listed = self.nodes if isinstance(self.nodes, list) else None
         if listed is not None and (self.address is not None or self.start is not None or not listed):
-            raise UnitError("`nodes` are addresses of servers that exist", "write `nodes` alone, with at least one")
+            raise UnitError("`nodes` are addresses of existing servers", "write `nodes` alone, with at least one")
         for node in listed or []:
-            if "address" in node:  # else it is told by those who know the keys of a node
+            if "address" in node:  # else the readers of a node's keys report it
                 _address(node["address"])
         for table in (self.start, self.settings, self.model_extra):
             refuse_literal_secrets(table or {})
@@ -114,10 +117,8 @@ def refuse_literal_secrets(tree: dict[str, Any]) -> None:
     """A plan is copied into every bundle."""
     for key, value in tree.items():
         if names_a_secret(key):
-            hint = (
-                'name where it is, where that can be done (a system\'s password = { env = "NAME" }); else leave it out'
-            )
-            raise UnitError(f"`{key}`: a secret is never written in a plan", hint)
+            hint = 'where possible, name its place (a system\'s password = { env = "NAME" }); else leave it out'
+            raise UnitError(f"`{key}`: a plan must not contain a secret", hint)
         if isinstance(value, dict):
             refuse_literal_secrets(value)
 
@@ -153,7 +154,7 @@ class RetryTable(Table):
     @model_validator(mode="after")
     def _says_what(self) -> RetryTable:
         if self.retries > 0 and not self.on and not self.on_codes:
-            raise UnitError("`retries` needs `on`: which failures are tried again", 'for instance on = ["conflict"]')
+            raise UnitError("`retries` needs `on`: the failures to retry", 'for instance on = ["conflict"]')
         return self
 
 
@@ -169,7 +170,7 @@ def _pacing(value: Any) -> Any:
         return None
     if not isinstance(value, dict | OpenLoop | None):
         raise UnitError(
-            f"{value!r} is not a way of pacing",
+            f"{value!r} is not a kind of pacing",
             'write pacing = "closed" or pacing = { rate = 5000, arrival = "poisson" }',
         )
     return value
@@ -242,10 +243,12 @@ class FaultTable(Table):
     @model_validator(mode="after")
     def _ends_once(self) -> FaultTable:
         if self.do == "restart" and self.for_ is not None:
-            hint = 'a server that is to be away for a while is do = "stop" with `for`'
+            hint = 'to keep a server away for a while, write do = "stop" with `for`'
             raise UnitError("a `restart` stops a server and starts it at once, so it has no `for`", hint)
         if self.for_ == 0:
-            raise UnitError("`for` is how long the server stays away, and 0 is no time", 'do = "restart" is at once')
+            raise UnitError(
+                "`for` is how long the server stays away, and must be above 0", 'do = "restart" restarts at once'
+            )
         return self
 
 
@@ -278,7 +281,7 @@ class SearchTable(Table):
     @model_validator(mode="after")
     def _one_way(self) -> SearchTable:
         if (self.highest is None) == (self.lowest is None):
-            raise UnitError("a search is for the highest or for the lowest level", 'for instance highest = "rate"')
+            raise UnitError("a search needs `highest` or `lowest`", 'for instance highest = "rate"')
         return self
 
 

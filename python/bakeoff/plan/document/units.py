@@ -29,7 +29,7 @@ class UnitError(ValueError):
 
 def parse_duration_s(value: Any) -> float:
     """Seconds from "500ms", "10s", "2m", "1h", "30d"; 0 needs no unit."""
-    hint = 'durations are written with us, ms, s, m, h or d, as in "10s" or "500ms"'
+    hint = 'a duration has the unit us, ms, s, m, h or d, as in "10s" or "500ms"'
     if _is_number(value):
         if value == 0:
             return 0.0

@@ -24,7 +24,7 @@ from ..machines import disk_free_bytes
 from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
 from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles
 
-LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
+LIMITS = "Times and sizes are estimates; machines differ. You can stop at any run and resume later."
 
 
 #: Of the plan's and its cells' records, what is not shown.
@@ -103,7 +103,7 @@ class DryRun:
         objective, factor = self.record.objective, self.record.compare_factor
         if len(self.record.factors[factor]) > 1:
             return f"compared by {objective} over {factor}"
-        return f"judged by {objective}; nothing is compared: there is one {factor}"
+        return f"judged by {objective}; nothing is compared: the plan has one {factor}"
 
     def to_json(self) -> dict[str, Any]:
         lines = [
@@ -206,7 +206,7 @@ def _fleet_words(plan: ResolvedPlan, asked: Sequence[str]) -> list[str]:
         return []
     machines = plan.fleet.machines or asked
     if not machines:
-        return [f"clients run on {plan.fleet.words}, client after client on the next machine"]
+        return [f"clients run on {plan.fleet.words}, distributed over them in turn"]
     return [
         f"clients run on {plan.fleet.words}",
         *(
@@ -224,13 +224,13 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
         sizes = [line.size_bytes for line in tables if line.system == name and line.size_bytes is not None]
         size = f", {bytes_words(sum(sizes))}" if sizes else ""
         every = counted(len({table for cell in cells for table in cell.workload.tables}), "table", "tables")
-        checks = "to check them rows are counted and a sample of rows is read, before the first run and after each run"
+        checks = "their check counts rows and reads a sample of rows, before the first run and after each run"
         if cells[0].workload.spec["kind"] == "sql":
-            checks = "to check them only the queries under `checks` are run"
+            checks = "their check runs only the queries under `checks`"
         if plan.record.cache == "warm":
             runs = counted(len(cells) * plan.record.repetitions, "run", "runs")
             words = f'{every}{size} are read whole before each of {runs} (cache = "warm")'
-            words += ", which takes other data of this server out of its cache"
+            words += ", which evicts other data of this server from its cache"
         else:
             words = f"{every}{size} are not read before a run"
         found.append(f"existing data of {name}: {words}; {checks}")

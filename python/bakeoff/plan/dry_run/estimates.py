@@ -54,7 +54,7 @@ def tables_bytes(cell: Cell) -> int:
 
 
 def folder_bytes(cell: Cell) -> int:
-    """Of a private system with its tables."""
+    """Of a managed system with its tables."""
     return _storage(cell).folder_bytes(tables_bytes(cell))
 
 
@@ -142,7 +142,7 @@ def _restart_s(cell: Cell) -> float:
 
 
 def _by_turns(plan: ResolvedPlan, cell: Cell) -> bool:
-    """One private system runs at a time: where there are others, this one is stopped for them."""
+    """One managed system runs at a time: where there are others, this one is stopped for them."""
     return _has_server(cell) and any(_has_server(c) and c.instance_key != cell.instance_key for c in plan.cells)
 
 
@@ -207,7 +207,7 @@ def _columns(base: sqlite3.Connection, load: Mapping[str, Any]) -> Iterator[str]
         base.set_authorizer(lambda action, *_: _refused(action))
         for column in [*rows["columns"], *rows["header"]]:
             if there and column.lower() not in there:
-                yield f"`load` gives {table} a column {column}, which its schema for SQLite has not"
+                yield f"`load` gives {table} a column {column}, which its schema for SQLite does not have"
 
 
 def _statements(base: sqlite3.Connection, text: str, name: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The part of CQL's own protocol (version 4) that statements of ours beside the load need.
+"""The part of CQL's protocol (version 4) that our statements alongside the load need.
 
 A frame is a header of nine bytes (version, flags, stream, opcode, length) and a body; one statement at a time, so there
 is one stream. Source: "CQL binary protocol v4", in Cassandra's documentation.
@@ -269,7 +269,7 @@ class Control(control.Control):
         if error.code == _UNAUTHORIZED:
             return self._not_allowed(str(error), "keyspace")
         if error.code in (_UNAVAILABLE, _OVERLOADED, _BOOTSTRAPPING, _READ_TIMEOUT, _WRITE_TIMEOUT):
-            return NotNow(f"{self.login.address} cannot do that now: {error}", where=self._where)
+            return NotNow(f"{self.login.address} cannot do this now: {error}", where=self._where)
         return self._other_error(str(error), f"{error.code:#06x}")
 
 

@@ -1,7 +1,7 @@
 """Which tables of an existing keyspace are ours. A table's mark is its id, which the cluster makes of the time.
 
 Cassandra has no lock that ends with a connection. In its place stands a row that ends by itself: whoever works here
-writes it anew before that, and a bakeoff that was killed leaves it for half a minute at most.
+renews it before that, and a bakeoff that was killed leaves it for half a minute at most.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class _Lease(Control):
         ((applied, *there),) = connection.rows(insert, (self._holder,))
         if not applied and self._holder not in there:
             raise ServerError(
-                f"another bakeoff ({there[-1]}) is at work in the keyspace {self.keyspace!r} on {self.login.address}",
+                f"another bakeoff run ({there[-1]}) is using the keyspace {self.keyspace!r} on {self.login.address}",
                 where=self._where,
-                hint="wait for its end (half a minute, if it was killed), or name another `keyspace`",
+                hint="wait until it ends (half a minute if it was killed), or name another `keyspace`",
             )
         self._dropped = False
         if not self._renewing.is_alive():
@@ -100,7 +100,7 @@ class CassandraLedger(SqlLedger):
             raise PlanError(
                 f"there is no keyspace `{self._keyspace}` on {self._login.address}",
                 where=self._where,
-                hint="make it there, or say how many copies of each row it is to keep: replication_factor = 3",
+                hint="create it there, or set the number of copies of each row: replication_factor = 3",
             )
         self._looking.rows(create_keyspace(self._keyspace, self._copies))
 

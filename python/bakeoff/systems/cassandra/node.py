@@ -84,7 +84,7 @@ def _waiting(control: server.Control, pools: Collection[str]) -> int:
 
 
 class CassandraNode(ServerNode):
-    """further: settings to tell beside the decisive ones. data: the folder of a private node's data."""
+    """further: settings to report in addition to the decisive ones. data: the folder of a managed node's data."""
 
     def __init__(
         self,

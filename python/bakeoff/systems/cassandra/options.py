@@ -1,4 +1,4 @@
-"""Where Cassandra comes from, and what a plan may say about it: options beside those of its driver, and settings."""
+"""Where Cassandra comes from, and what a plan may say about it: options besides those of its driver, and settings."""
 
 from __future__ import annotations
 
@@ -117,9 +117,11 @@ def _heap(text: str) -> str:
 
 def _keyspace(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_]{1,48}", name):
-        raise ValueError(f'"{name}" cannot name a keyspace, which has 1 to 48 letters (a to z), digits and underscores')
+        raise ValueError(
+            f'"{name}" cannot name a keyspace: a name has 1 to 48 letters (a to z), digits and underscores'
+        )
     if name.lower() in _SYSTEM_KEYSPACES.split():
-        raise ValueError(f"\"{name}\" is a keyspace of Cassandra's own, and the plan's tables need another")
+        raise ValueError(f"\"{name}\" is one of Cassandra's own keyspaces; the plan's tables need another")
     return name
 
 

@@ -1,6 +1,6 @@
-"""One private node: its files, its process. Knows nothing of plans beyond the settings it is given.
+"""One managed node: its files, its process. Knows nothing of plans beyond the settings it is given.
 
-It listens on an address of loopback's own, for clients and for its neighbours, and offers no JMX. Who may log in stands
+It listens on an address of loopback's own, for clients and for the other nodes, and offers no JMX. Who may log in is
 in tables that the nodes share: system.py makes the accounts once the nodes are up.
 """
 
@@ -47,8 +47,8 @@ class Member:
 
     @property
     def tokens(self) -> list[int]:
-        """Where its ranges end: evenly over the ring, its neighbours' between them. Nodes whose ranges are known before
-        they meet need not ask each other for any."""
+        """Where its ranges end: evenly over the ring, those of other nodes between them. Nodes with known ranges need
+        not ask each other for any."""
         all_of_them = TOKENS * len(self.hosts)
         return [
             -(_RING >> 1) + (number * len(self.hosts) + self.place) * _RING // all_of_them for number in range(TOKENS)
@@ -111,7 +111,7 @@ def _agent(jars: Path) -> Path:
     """It tells Cassandra how much memory an object takes."""
     for jar in sorted(jars.glob("jamm-*.jar")):
         return jar
-    raise ServerError(f"there is no jamm-*.jar in {jars}", hint="is this a whole distribution of Cassandra?")
+    raise ServerError(f"{jars} has no jamm-*.jar", hint="is this a complete distribution of Cassandra?")
 
 
 _UNKNOWN = re.compile(r"Please remove properties \[([^\]]+)\]")
@@ -133,7 +133,7 @@ def explain_failed_start(
         return PlanError(
             f"the server does not know the setting {found[1]!r}",
             where=place,
-            hint="its names are those of cassandra.yaml in the documentation of this version",
+            hint="the names are those of cassandra.yaml in the documentation of this version",
         )
     if found := _BAD_VALUE.search(log):
         return PlanError(f"the server does not take the setting {found['name']}: {found['why']}", where=place)
@@ -193,7 +193,7 @@ class CassandraProcess(DatabaseServer):
         return self.address
 
     def answers(self) -> bool:
-        """Whether it takes clients. Whether one can log in is up to its neighbours, too."""
+        """Whether it accepts clients. Whether one can log in depends on the other nodes, too."""
         return listens(self.host, self.member.port, 5.0)
 
     # -- data -------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class CassandraProcess(DatabaseServer):
         self.drain_debt(self.clean_stop_timeout_s)
 
     def load_data(self, path: Path) -> None:
-        """Its neighbours may have had other ports: it learns anew where they are."""
+        """The other nodes may have had other ports: it gets their current ones."""
         super().load_data(path)
         for folder in (self.data / "data" / "system").glob("peers*"):
             shutil.rmtree(folder)
@@ -320,7 +320,7 @@ class CassandraProcess(DatabaseServer):
 
 
 #: Differences from the server's own defaults, for a repeatable throwaway; a plan may set any of them. An account that
-#: was dropped is forgotten at once; and hints are told about when they are files, which they become soon.
+#: was dropped is forgotten at once; and hints are reported when they are files, which they become soon.
 DEFAULTS = {
     "commitlog_sync": "periodic",
     "auto_snapshot": "false",

@@ -1,4 +1,4 @@
-"""Cassandra: a private throwaway cluster of one to five nodes, or an existing one by the addresses of its nodes.
+"""Cassandra: a managed throwaway cluster of one to five nodes, or an existing one by the addresses of its nodes.
 
 [systems.cassandra]
 start = { version = "5.0", nodes = 3, heap = "1GiB", settings = { concurrent_writes = 64 } }
@@ -139,7 +139,7 @@ class ExistingCassandra(_Cluster, ExistingServer):
 
 class Cassandra(_Cluster, StartedServer):
     kind: ClassVar[str] = "cassandra"
-    summary: ClassVar[str] = "Apache Cassandra: a private cluster of one to five nodes, or an existing one by `address`"
+    summary: ClassVar[str] = "Apache Cassandra: a managed cluster of one to five nodes, or an existing one by `address`"
     storage = STORAGE
     restart_s: ClassVar[float] = 8.5  # of one node of 5.0 with little data: 6 s to be ready, 2.5 s to end (2026-11)
     setting_example: ClassVar[str] = "concurrent_writes = 64"
@@ -166,9 +166,9 @@ class Cassandra(_Cluster, StartedServer):
         nodes, copies = self._start.nodes, self._options.copies or 1
         if copies > nodes:
             raise PlanError(
-                f"{copies} copies of each row cannot lie on {nodes} node{'s' if nodes > 1 else ''}",
+                f"{copies} copies of each row need more than {nodes} node{'s' if nodes > 1 else ''}",
                 where=f"{self._where}.replication_factor",
-                hint="start as many nodes at least: start = { nodes = 3 }",
+                hint="start at least that many nodes: start = { nodes = 3 }",
             )
         for key in ("consistency", "read_consistency"):
             level = self._options.driver[key]
@@ -176,11 +176,11 @@ class Cassandra(_Cluster, StartedServer):
                 raise PlanError(
                     f"{key} = {level!r} waits for {needed} copies of a row, and each row has {copies}",
                     where=f"{self._where}.{key}",
-                    hint="write another level, or have more copies: more `nodes`, or a higher `replication_factor`",
+                    hint="write another level, or keep more copies: more `nodes`, or a higher `replication_factor`",
                 )
         if durability == "relaxed" and self._options.acknowledging(copies) == 1:
             raise PlanError(
-                "a write that one node alone acknowledges is never of durability 'relaxed' on Cassandra: a node that is"
+                "a write that only one node acknowledges never has durability 'relaxed' on Cassandra: a node that is"
                 " killed loses the last 0.1 s, or nothing at all",
                 where=self._where,
                 hint="write 'full' or 'none', or start three nodes, of which two acknowledge",
@@ -264,16 +264,17 @@ def _make_accounts(server: CassandraProcess, copies: int, timeout_s: float) -> N
         strangers = {str(name) for (name,) in control.rows("SELECT role FROM system_auth.roles")}
     if strangers := strangers - {SUPERUSER, BENCH_USER}:
         raise ServerError(
-            f"somebody else has made the account {min(strangers)!r} on it while it started",
+            f"another process has created the account {min(strangers)!r} on it while it started",
             where=server.where,
-            hint="another user of this machine looks for such servers: find out who, and do not measure beside them",
+            hint="another user of this machine may be attacking servers: find out who, and do not measure at"
+            " the same time",
         )
 
 
 def _wait_until_one(servers: Sequence[CassandraProcess], timeout_s: float) -> None:
     """Until each node reaches all others. Raises ServerError."""
     for server in servers:
-        _until_done(partial(_reach_all, server), server, "not every node was there for the others", timeout_s)
+        _until_done(partial(_reach_all, server), server, "not every node was visible to the others", timeout_s)
 
 
 def _try_to_make(server: CassandraProcess, copies: int) -> None:

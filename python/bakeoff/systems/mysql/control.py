@@ -19,7 +19,7 @@ from bakeoff.systems.server import control
 from bakeoff.systems.server.control import ENCRYPT_HINT
 
 _KEY_BYTES_MAX = 65536
-_ASKED = "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
+_ASKED = "over unencrypted TCP the server requests the password itself, which anyone on the network could read"
 
 
 class _Refused:
@@ -79,7 +79,7 @@ def read_server_key(path: Path, where: str) -> bytes:
         key = None
     if not isinstance(key, RSAPublicKey):
         raise PlanError(
-            f"{path} holds no RSA public key",
+            f"{path} has no RSA public key",
             where=where,
             hint="it is the server's `public_key.pem`, or its status variable Caching_sha2_password_rsa_public_key",
         )
@@ -121,7 +121,7 @@ class Control(control.Control):
     def _explained(self, error: Exception, *, logged_in: bool) -> ServerError:
         code, message = _code_and_message(error)
         if code == _ENCRYPTED_ONLY:
-            return self._failed(f"{self.login.address} takes encrypted connections only: {message}", ENCRYPT_HINT)
+            return self._failed(f"{self.login.address} accepts only encrypted connections: {message}", ENCRYPT_HINT)
         if code in (CR.CR_AUTH_PLUGIN_ERR, CR.CR_AUTH_PLUGIN_CANNOT_LOAD):
             hint = "set `tls`, connect over a unix socket, or name the server's own key in `server_public_key_file`"
             return self._password_withheld(message, hint)

@@ -88,9 +88,9 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
         read = super().read(options, isolation, where)
         if read.start is not None and read.driver["server_public_key_file"] is not None:
             raise PlanError(
-                "a private server's password needs no key",
+                "a managed server's password needs no key",
                 where=f"{where}.server_public_key_file",
-                hint="leave it out: the password is made for this one run",
+                hint="leave it out: the password is generated for this run",
             )
         self.table_format(read, where)
         return read
@@ -131,7 +131,7 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
             refuse_variables(options.session, partial(_set_variable, control), where)
         if autocommit.upper() not in ("1", "ON"):
             raise PlanError(
-                "with autocommit off nothing of a load or a run would be committed",
+                "with autocommit off, loads and runs would commit nothing",
                 where=f"{where}.session",
                 hint="set autocommit = 1 there: workloads have options for transactions of more than one statement",
             )

@@ -53,7 +53,7 @@ class MySqlFormats(TableFormats):
 
     def page_options(self, algorithm: str) -> tuple[str, str]:
         if algorithm not in self.algorithms:
-            hint = f"it knows {' and '.join(self.algorithms)}"
+            hint = f"it has {' and '.join(self.algorithms)}"
             raise self.refused(f"{self.product} compresses no pages with {algorithm}", hint)
         return f"COMPRESSION='{algorithm}'", rf"COMPRESSION\W*{algorithm}"
 
@@ -70,17 +70,17 @@ class MySqlFormats(TableFormats):
         if self.wanted.name == "rocksdb" and not control.rows(
             "SELECT 1 FROM information_schema.ENGINES WHERE ENGINE = 'ROCKSDB' AND SUPPORT IN ('YES', 'DEFAULT')"
         ):
-            raise self.refused("the server has no storage engine RocksDB", "have it load the plugin ha_rocksdb")
+            raise self.refused("the server has no storage engine RocksDB", "load the plugin ha_rocksdb")
 
     def refuse_version(self, version: str) -> None:
         if self.wanted.name == "page-compressed" and version_key(version) < version_key(self.pages_since):
-            what = f"{self.product} {version} does not give back the space that compressed pages save"
+            what = f"{self.product} {version} does not free the space that compressed pages save"
             raise self.refused(what, f"{self.pages_since} and later do; row-compressed works with both")
 
     def refuse_tables(self, control: Control, tables: Collection[str]) -> None:
         for name, words in self._read(control).items():
             if name.lower() in {table.lower() for table in tables} and not self._is_done(words):
-                what = f"the table `{name}` was to be {self.wanted}, and the server made it {words}"
+                what = f"the table `{name}` should be {self.wanted}, and the server created it as {words}"
                 raise self.refused(what, "its log or SHOW WARNINGS after CREATE TABLE may say why")
 
     def _is_done(self, words: str) -> bool:
@@ -143,23 +143,25 @@ class MariaDbFormats(MySqlFormats):
         algorithm = self.wanted.detail
         status = {str(name): str(value) for name, value in control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_have_%'")}
         if status.get(f"Innodb_have_{algorithm}", "ON") != "ON":
-            raise self.refused(f"the server cannot compress with {algorithm}", f"have it load the plugin {self.plugin}")
+            raise self.refused(f"the server cannot compress with {algorithm}", f"load the plugin {self.plugin}")
         # 10.2 says OFF of a file system where it does give space back.
         if status.get("Innodb_have_punch_hole") == "OFF" and version_key(read_product(control).version) >= (10, 3):
-            what = "the file system of the data gives no space back to what compresses pages"
+            what = "the file system of the data does not support the holes that page compression needs"
             raise self.refused(what, "ext4, XFS and Btrfs do; `path` puts the data on another")
         if (used := str(control.value("SELECT @@GLOBAL.innodb_compression_algorithm"))) != algorithm:
             what = f"the server compresses pages with {used}, not {algorithm}"
-            raise self.refused(what, "an existing server's settings are not ours to change: write what it uses")
+            raise self.refused(
+                what, "bakeoff does not change the settings of an existing server: write the algorithm that it uses"
+            )
 
 
 def _how_to_get(installation: Installation) -> str:
     """Debian's packages come with every plugin since bakeoff asks for them; Maven's builds have none."""
     if installation.source == "maven":
-        with_plugins = "Debian's builds of 10.11 and 11.8 have it, Maven's have none"
+        with_plugins = "Debian's builds of 10.11 and 11.8 have it, those from Maven do not"
         return f"{with_plugins}: name such a `version`, or leave this combination out with [[cells]]"
     again = f"mariadb@{installation.version}"
-    return f"fetch it again: `bakeoff systems remove {again}`, then `bakeoff systems install {again}`"
+    return f"reinstall it: `bakeoff systems remove {again}`, then `bakeoff systems install {again}`"
 
 
 def _words(engine: str, row_format: str, said: str) -> str:

@@ -1,4 +1,4 @@
-"""A Galera cluster of MariaDB servers: private nodes on this machine, or an existing one by the addresses of its nodes.
+"""A Galera cluster of MariaDB servers: managed nodes on this machine, or an existing one by the addresses of its nodes.
 
 [systems.galera]
 start = { nodes = 3, settings = { wsrep_sync_wait = 1 } }
@@ -45,9 +45,9 @@ from bakeoff.systems.server.started import StartedServer
 _RETURN_TIMEOUT_S = 60.0
 
 
-_GROUP = "bakeoff tells each node its name, its addresses and the group that it belongs to"
+_GROUP = "bakeoff sets each node's name, addresses and group"
 _ROWS = "Galera replicates rows, so it is ROW on every node"
-_TRANSFER = "bakeoff says from whom and how a node is handed its data, as a user without privileges"
+_TRANSFER = "bakeoff sets how a joining node receives its data, and from which node, as an unprivileged user"
 #: Settings of a plan with which nodes would be no group: why.
 _BREAKING = {
     **dict.fromkeys(
@@ -60,8 +60,8 @@ _BREAKING = {
     ),
     **dict.fromkeys(("binlog_format", "wsrep_forced_binlog_format"), _ROWS),
     **dict.fromkeys(("wsrep_sst_auth", "wsrep_sst_donor", "wsrep_sst_method", "wsrep_sst_receive_address"), _TRANSFER),
-    "innodb_autoinc_lock_mode": "Galera needs 2: locks for numbers that count up do not reach other nodes",
-    "wsrep_desync": "a node that need not keep up with the others is none that a load may go to",
+    "innodb_autoinc_lock_mode": "Galera needs 2: auto-increment locks do not reach other nodes",
+    "wsrep_desync": "a node that does not keep up with the others must not get load",
 }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ class GaleraFamily(MySqlFamily):
         read = super().read(options, isolation, where)
         said = {normal(name): value for name, value in (read.start.settings if read.start else {}).items()}
         for name in provider_options(said.get(PROVIDER_OPTIONS, "")).keys() & OWN_PROVIDER_OPTIONS:
-            raise PlanError(f"{name} of a private node is set by bakeoff", where=f"{where}.start.settings")
+            raise PlanError(f"{name} of a managed node is set by bakeoff", where=f"{where}.start.settings")
         return read
 
 
@@ -96,7 +96,7 @@ FAMILY = GaleraFamily()
 class Galera(StartedServer):
     kind: ClassVar[str] = "galera"
     family = FAMILY
-    summary: ClassVar[str] = "Galera cluster of MariaDB servers: private nodes, or an existing cluster by `address`"
+    summary: ClassVar[str] = "Galera cluster of MariaDB servers: managed nodes, or an existing cluster by `address`"
     storage = MARIADB_STORAGE
     in_first_plan: ClassVar[bool] = False
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
@@ -157,7 +157,7 @@ class Galera(StartedServer):
             first = self._first_of_a_group()
             if server.position().seqno < first.position().seqno:
                 raise ServerError(
-                    f"all nodes have ended, and {first.name} holds commits that {node} does not",
+                    f"all nodes have ended, and {first.name} has commits that {node} does not",
                     where=self._where,
                     hint=f"start {first.name} first",
                 )
@@ -203,7 +203,7 @@ def _holds_the_same(whose: str, compared: Comparison, node: GaleraProcess) -> Ch
     difference = compared.difference(node)
     expected, actual = difference or (f"the same rows{compared.extent}",) * 2
     return Check(
-        name=f"{node.name} holds what {whose} holds",
+        name=f"{node.name} has the same rows as {whose}",
         ok=difference is None,
         expected=expected,
         actual=actual,

@@ -1,4 +1,4 @@
-"""One private node of a Galera cluster: a MariaDB that belongs to a group, and what it was handed when it joined.
+"""One managed node of a Galera cluster: a MariaDB that belongs to a group, and the data that it received on joining.
 
 A node that joins is told the addresses of those that run. What it lacks it is handed by one of them: write sets where
 that one still keeps them (an incremental state transfer), else all its data. mariadb-backup hands those over, not
@@ -46,7 +46,7 @@ def provider_of(installation: Installation) -> Path:
 
 
 class _OnPath(OnPath):
-    """MariaDB servers that this machine has by itself, with all that a cluster needs beside them."""
+    """MariaDB servers that this machine has installed, with all that a cluster needs in addition."""
 
     def here(self) -> list[Installation]:
         return [one for one in super().here() if provider_of(one).exists() and one.tool("wsrep_sst_mariabackup")]
@@ -214,7 +214,7 @@ class GaleraProcess(MariaDbProcess):
         self.run(["rm", "-f", self.data / _WRITE_SETS])
 
     def save_data(self, path: Path) -> None:
-        """Without those write sets; its neighbours may still need them."""
+        """Without those write sets; other nodes may still need them."""
         write_sets, aside = self.data / _WRITE_SETS, self.folder.path / "tmp" / _WRITE_SETS
         self.run(["mv", write_sets, aside])
         try:
@@ -257,7 +257,7 @@ def transfer(log: str) -> str:
 
 
 def _wait_for_nobody(opened: Connection) -> None:
-    """What we ask a node it answers at once, whatever it is told to wait for before it reads."""
+    """A node answers our statements at once, even if it is set to wait before it reads."""
     opened.rows("SET SESSION wsrep_sync_wait = 0", ())
 
 

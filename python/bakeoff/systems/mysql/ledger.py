@@ -53,10 +53,10 @@ class MySqlLedger(SqlLedger):
         if connection.rows("SELECT GET_LOCK(%s, 0)", (name,))[0][0] != 1:
             holder = connection.rows("SELECT IS_USED_LOCK(%s)", (name,))[0][0]
             raise LockHeld(
-                f"another bakeoff is at work in the schema {self._schema!r} of {self._login.address}"
+                f"another bakeoff run is using the schema {self._schema!r} of {self._login.address}"
                 f" (connection {holder} of that server)",
                 where=self._where,
-                hint="wait for its end, or name another `schema`",
+                hint="wait until it ends, or name another `schema`",
             )
 
     def absent_place(self) -> str:

@@ -1,4 +1,4 @@
-"""MariaDB: a private throwaway server, or an existing one at an address. MySQL and Percona: see mysql.py.
+"""MariaDB: a managed throwaway server, or an existing one at an address. MySQL and Percona: see mysql.py.
 
 [systems.mariadb]
 start = { version = "10.11", settings = { innodb_buffer_pool_size = "1G" } }
@@ -127,7 +127,7 @@ class MariaDbProcess(MySqlProcess):
         tool = installation.tool("mariadb-install-db", "mysql_install_db")
         if tool is None:
             raise ServerError(
-                f"mariadb-install-db is missing beside {installation.program}",
+                f"mariadb-install-db is missing next to {installation.program}",
                 where=self.where,
                 hint="install the whole MariaDB server package",
             )
@@ -186,7 +186,9 @@ class MariaDb102Process(MariaDbProcess):
     def tls_settings(self) -> dict[str, str]:
         if self.spec.tls:
             version = self.spec.installation.version
-            raise PlanError(f"MariaDB {version} knows no TLS that a client of today speaks", where=f"{self.where}.tls")
+            raise PlanError(
+                f"MariaDB {version} has no TLS version that today's clients support", where=f"{self.where}.tls"
+            )
         return self.without_tls
 
 
@@ -234,7 +236,7 @@ class MariaDb101Process(MariaDb102Process):
 class MariaDb(Replicated):
     kind: ClassVar[str] = "mariadb"
     family = FAMILY
-    summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
+    summary: ClassVar[str] = "MariaDB server: managed, or existing by `address`"
     storage = STORAGE
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
@@ -253,9 +255,9 @@ class MariaDb(Replicated):
         if key >= (10, 1):
             return MariaDb101Process
         raise PlanError(
-            f"bakeoff does not know how a private MariaDB {version} is made",
+            f"bakeoff cannot start a managed MariaDB {version}",
             where=where,
-            hint="it knows 10.1 and later; another can be given by `address`",
+            hint="it supports 10.1 and later; measure another version by its `address`",
         )
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:

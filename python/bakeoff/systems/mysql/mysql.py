@@ -1,4 +1,4 @@
-"""MySQL and Percona Server: a private throwaway server by version, or an existing one at an address.
+"""MySQL and Percona Server: a managed throwaway server by version, or an existing one at an address.
 
 [systems.mysql]
 start = { version = "9.7" }             # or "5.5"
@@ -38,7 +38,7 @@ _JAR = Artifact(
     "02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97",
     Size(134, 51),
 )
-#: Its ready-made system tables, which stand in for an initialisation.
+#: Its ready-made system tables, which replace an initialisation.
 TABLES = "data"
 
 
@@ -49,7 +49,7 @@ def version_of(said: str) -> str | None:
 
 
 def unpack(jar: Path, root: Path) -> None:
-    """The server as bin/mysqld, with share/ and the system tables beside it."""
+    """The server as bin/mysqld, with share/ and the system tables next to it."""
     with zipfile.ZipFile(jar) as files:
         program = root / "bin" / "mysqld"
         program.parent.mkdir()
@@ -148,16 +148,14 @@ class MySql5Process(MySqlProcess):
 
     def tls_settings(self) -> dict[str, str]:
         if self.spec.tls:
-            raise PlanError("MySQL 5.5 knows no TLS that a client of today speaks", where=f"{self.where}.tls")
+            raise PlanError("MySQL 5.5 has no TLS version that today's clients support", where=f"{self.where}.tls")
         return {}
 
 
 class MySql(StartedServer):
     kind: ClassVar[str] = "mysql"
     family = FAMILY
-    summary: ClassVar[str] = (
-        "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
-    )
+    summary: ClassVar[str] = "MySQL: managed, by version, or existing by `address` (also Percona Server)"
     storage = MYSQL_STORAGE
     has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
@@ -172,7 +170,7 @@ class MySql(StartedServer):
         if key[:2] == (5, 5):
             return MySql5Process
         raise PlanError(
-            f"bakeoff does not know how a private MySQL {version} is made",
+            f"bakeoff cannot start a managed MySQL {version}",
             where=where,
-            hint="it knows 5.5, and 8.0.30 and later; another can be given by `address`",
+            hint="it supports 5.5, and 8.0.30 and later; measure another version by its `address`",
         )

@@ -1,4 +1,4 @@
-"""One private server of the MySQL family: its files, its process, its accounts. Knows nothing of plans beyond the
+"""One managed server of the MySQL family: its files, its process, its accounts. Knows nothing of plans beyond the
 settings it is given.
 
 It listens on 127.0.0.1 and a unix socket. Each start runs an init file that leaves root over the socket and the bench
@@ -234,7 +234,7 @@ class MySqlProcess(DatabaseServer):
         for path in (self.data, self.folder.path, *programs):
             if odd := _ODD.search(str(path)):
                 raise ServerError(
-                    f"{self.product} cannot make its data where a folder's name holds {odd[0]!r}: {path}",
+                    f"{self.product} cannot create its data in a folder whose name contains {odd[0]!r}: {path}",
                     where=self.where,
                     hint="choose another folder with --work-dir (for its programs, BAKEOFF_CACHE)",
                 )

@@ -86,15 +86,15 @@ _SEMI_SYNC_WITHIN = (10, 3, 3)
 
 
 _LOG = "replicas follow the primary's binary log, which bakeoff turns on"
-_START = "bakeoff tells each replica where its primary is before it follows"
-_PART = "with a part of the log left out, no replica holds what its primary holds"
-_SEMI_SYNC = "it is semi_sync = true in `start` that has commits wait for a replica"
+_START = "bakeoff sets each replica's primary"
+_PART = "with a part of the log left out, replicas differ from their primary"
+_SEMI_SYNC = "write semi_sync = true in `start`, which makes commits wait for a replica"
 #: Settings of a plan with which there would be no replication, or another one: why.
 _BREAKING = {
-    "server_id": "every member has a number of its own, by which the others know whose changes they read",
+    "server_id": "bakeoff gives every member its own number, which identifies its changes",
     **dict.fromkeys(("log_bin", "skip_log_bin", "disable_log_bin"), _LOG),
     **dict.fromkeys(("skip_slave_start", "skip_replica_start"), _START),
-    "read_only": "the primary takes writes and its replicas take none, which bakeoff sets",
+    "read_only": "bakeoff sets it: the primary accepts writes and its replicas do not",
     **dict.fromkeys(("rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"), _SEMI_SYNC),
     **dict.fromkeys(
         (
@@ -116,17 +116,17 @@ def settings_of(node: str, number: int, version: str, *, semi_sync: bool, where:
         "relay_log": "relay",
         "log_slave_updates": "ON",
         "gtid_strict_mode": "ON",
-        "skip_slave_start": "ON",  # it is told first where its primary is now
+        "skip_slave_start": "ON",  # its primary's address is set first
         "read_only": "OFF" if node == PRIMARY else "ON",
     }
     if not semi_sync:
         return settings
     if version_key(version) < _SEMI_SYNC_WITHIN:
         raise PlanError(
-            f"semi_sync needs MariaDB 10.3.3 or later, and this is {version}: in older ones it is a plugin, which the"
-            " builds that can be fetched have not",
+            f"semi_sync needs MariaDB 10.3.3 or later, and this is {version}: in older ones it is a plugin, which"
+            " downloadable builds lack",
             where=where,
-            hint="leave out `semi_sync`, or take a later version",
+            hint="leave out `semi_sync`, or use a later version",
         )
     if node == PRIMARY:
         return {**settings, "rpl_semi_sync_master_enabled": "ON", "rpl_semi_sync_master_timeout": str(_WAIT_MS)}
@@ -163,7 +163,7 @@ class MariaDbReplication(Replication):
         while (status := self._status(replica))[_IO_RUNNING] != "Yes":
             given_up = status[_IO_ERROR] and int(status[_IO_ERROR_NUMBER]) not in _RETRIED
             if given_up or time.monotonic() > deadline:
-                said = status[_IO_ERROR] or f"it had not connected after {_TIMEOUT_S:.0f} s"
+                said = status[_IO_ERROR] or f"it did not connect within {_TIMEOUT_S:.0f} s"
                 raise ServerError(f"the replica does not follow its primary: {said}", where=replica.where)
             time.sleep(0.01)
 
@@ -188,7 +188,7 @@ class MariaDbReplication(Replication):
         if not semi_sync:
             return ""
         if semi_sync["status"] != "ON":
-            return "commits do not wait for a replica any more"
+            return "commits no longer wait for a replica"
         alone = int(semi_sync["no_tx"])
         return f"{alone} of {alone + int(semi_sync['yes_tx'])} commits did not wait for a replica" if alone else ""
 

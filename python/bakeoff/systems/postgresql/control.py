@@ -66,10 +66,8 @@ class Control(control.Control):
         if error.args and isinstance(error.args[0], dict):  # pg8000's way to tell what the server says
             return self._said(error.args[0])
         if isinstance(error, PasswordAsked):
-            why = (
-                "over plain TCP the server asks for the password itself, which would be given to whoever answers there"
-            )
-            hint = "set `tls`, connect over a unix socket, or have the server ask for scram-sha-256 (pg_hba.conf)"
+            why = "over unencrypted TCP the server requests the password itself, which anyone on the network could read"
+            hint = "set `tls`, connect over a unix socket, or configure the server for scram-sha-256 (pg_hba.conf)"
             return self._password_withheld(why, hint)
         if isinstance(error, ssl.SSLError) or "refuses SSL" in str(error):
             message = getattr(error, "verify_message", "") or getattr(error, "reason", "")
@@ -88,14 +86,14 @@ class Control(control.Control):
                 return self._user_refused(message, control.ENCRYPT_HINT)
             return self._user_refused(message)
         if code == "3D000":
-            hint = "make it there, or name another `database`"
+            hint = "create it there, or name another `database`"
             return NoDatabase(f"{self.login.user}@{self.login.address}: {message}", where=self._where, hint=hint)
         if code == "2BP01":  # dependent objects still exist
             depends = fields.get("D", "").partition("\n")[0]
             return PlanError(
                 f"{self.login.address}: {message}" + (f": {depends}" if depends else ""),
                 where=self._where,
-                hint="drop that by hand, or keep the tables of the plan apart from it by a `database` of ours",
+                hint="drop that by hand, or use a separate `database` for the plan's tables",
             )
         if code == "42501":
             return self._not_allowed(message, "database")

@@ -16,7 +16,7 @@ from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase,
 from bakeoff.systems.server.control import Connection, Login
 from bakeoff.systems.server.ledger import LockHeld, SqlLedger
 
-#: Numbers are 32 bits wide and begin anew when they are used up.
+#: Numbers are 32 bits wide and start again when they are used up.
 _HALF_OF_ALL_NUMBERS = 1 << 31
 
 
@@ -49,17 +49,17 @@ class PostgreSqlLedger(SqlLedger):
         schema = connection.rows("SELECT current_schema()", ())[0][0]
         if schema is None:
             raise ServerError(
-                f"the database {self._database!r} of {self._login.address} has no schema to make tables in",
+                f"the database {self._database!r} of {self._login.address} has no schema for tables",
                 where=self._where,
-                hint='make one there, or name one: session = { search_path = "..." }',
+                hint='create one there, or name one: session = { search_path = "..." }',
             )
         number = int.from_bytes(hashlib.sha256(f"bakeoff.{schema}".encode()).digest()[:8], signed=True)
         if not connection.rows("SELECT pg_try_advisory_lock($1::bigint)", (number,))[0][0]:
             raise LockHeld(
-                f"another bakeoff is at work in the schema {schema!r} of the database {self._database!r} on"
+                f"another bakeoff run is using the schema {schema!r} of the database {self._database!r} on"
                 f" {self._login.address}",
                 where=self._where,
-                hint="wait for its end, or name another `database`",
+                hint="wait until it ends, or name another `database`",
             )
 
     def absent_place(self) -> str:

@@ -2,7 +2,7 @@
 
 It listens on 127.0.0.1 and a unix socket. Its superuser has no password and is reached over the socket alone, by the
 user that bakeoff runs as: the kernel tells the server who that is (`peer`). The bench user gets a password made for
-this instance at each start, so a data directory copied from another instance opens with ours. Who may log in stands in
+this instance at each start, so a data directory copied from another instance opens with ours. Who may log in is in
 files of ours outside the data directory, whose own let nobody in.
 """
 
@@ -49,7 +49,7 @@ def explain_failed_start(
             return PlanError(f"the server does not take {found['value']!r} as {found['name']!r}", where=settings)
         if found["ranged"]:
             what = f"the server does not take {found['number']!r} as {found['ranged']!r}"
-            return PlanError(what, where=settings, hint=f"it may be {found['range'].strip('()')}")
+            return PlanError(what, where=settings, hint=f"its range is {found['range'].strip('()')}")
         return PlanError(f"the setting {found['typed']!r} requires {found['what']}", where=settings)
     lines = (found["text"].strip() for found in _ERROR_LINE.finditer(log))
     return failed_start(log, how_it_ended, where=where, port=port, errors=lines, lower="shared_buffers")
@@ -145,7 +145,7 @@ class PostgreSqlProcess(DatabaseServer):
         tool = self.spec.installation.tool("initdb")
         if tool is None:
             raise ServerError(
-                f"initdb is missing beside {self.spec.installation.program}",
+                f"initdb is missing next to {self.spec.installation.program}",
                 where=self.where,
                 hint="install the whole PostgreSQL server package",
             )
@@ -169,7 +169,7 @@ class PostgreSqlProcess(DatabaseServer):
 
     def drain_debt(self, timeout_s: float) -> bool:
         """A checkpoint: all dirty pages are written, as with every other system. Dead rows stay, as others' history
-        does: what is left to VACUUM is told as debt, not paid here."""
+        does: what is left to VACUUM is reported as debt, not done here."""
         control = self.control_of(self.spec.schema, timeout_s)
         try:
             control.rows("CHECKPOINT")

@@ -80,11 +80,11 @@ _WAITS = {
 }
 
 
-_COPY = "bakeoff tells each replica which primary it follows, and from which slot"
+_COPY = "bakeoff sets each replica's primary and slot"
 #: Settings of a plan with which there would be no replication: why.
 _BREAKING = {
     **dict.fromkeys(("primary_conninfo", "primary_slot_name", "restore_command", "standby_mode"), _COPY),
-    "hot_standby": "replicas answer reads, which bakeoff sets",
+    "hot_standby": "bakeoff sets it: replicas answer reads",
 }
 
 
@@ -145,7 +145,7 @@ class PostgreSqlReplication(Replication):
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
         found = {name: why for name, why in _BREAKING.items() if name in settings}
         if settings.get("wal_level", "").lower() == "minimal":
-            found["wal_level"] = "a log of the level minimal has too little in it for a replica"
+            found["wal_level"] = "the log level minimal records too little for a replica"
         for name in ("max_wal_senders", "max_replication_slots"):
             if (value := settings.get(name, "")).isdigit() and int(value) < replicas:
                 found[name] = f"each of the {replicas} replicas needs one, and there would be {value}"
@@ -178,8 +178,8 @@ class PostgreSqlReplication(Replication):
         name = replica.name
         streaming = "SELECT 1 FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming'"
         if not wait_until(lambda: bool(primary.control.rows(streaming, name)), _TIMEOUT_S, 0.01):
-            what = f"{name} does not follow its primary: it had not connected after {_TIMEOUT_S:.0f} s"
-            raise ServerError(what, where=primary.where, hint="its log says why")
+            what = f"{name} does not follow its primary: it did not connect within {_TIMEOUT_S:.0f} s"
+            raise ServerError(what, where=primary.where, hint="its log shows why")
 
     def publish(self, primary: DatabaseServer) -> None:
         """A commit that waits for the log, and so for all that was committed before it without waiting."""
@@ -197,11 +197,11 @@ class PostgreSqlReplication(Replication):
         return "its replay is paused" if replica.control.value("SELECT pg_is_wal_replay_paused()") else ""
 
     def fallen_back(self, primary: DatabaseServer) -> str:
-        """PostgreSQL does not go on without a replica that it is to wait for; but it may have been told to."""
+        """PostgreSQL does not go on without a replica that it is to wait for; but its settings may have changed."""
         if not primary.control.value("SELECT current_setting('synchronous_standby_names')"):
             return ""
         waited_for = "SELECT 1 FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')"
-        return "" if primary.control.rows(waited_for) else "commits wait for no replica"
+        return "" if primary.control.rows(waited_for) else "commits do not wait for a replica"
 
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
         states = [str(state) for (state,) in primary.control.rows("SELECT sync_state FROM pg_stat_replication")]

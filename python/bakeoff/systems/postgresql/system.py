@@ -1,4 +1,4 @@
-"""PostgreSQL: a private throwaway server of any major from 13 to 18, or an existing one at an address.
+"""PostgreSQL: a managed throwaway server of any major from 13 to 18, or an existing one at an address.
 
 [systems.postgresql]
 start = { version = "17", settings = { shared_buffers = "1GB" } }
@@ -217,7 +217,7 @@ FAMILY = PostgreSqlFamily()
 
 class PostgreSql(Replicated):
     kind: ClassVar[str] = "postgresql"
-    summary: ClassVar[str] = "PostgreSQL server: a private instance, or an existing one by `address`"
+    summary: ClassVar[str] = "PostgreSQL server: managed, or existing by `address`"
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY

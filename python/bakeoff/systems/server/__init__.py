@@ -2,12 +2,12 @@
 
     SOURCES = Sources(...)              where its programs come from: the PATH, Debian, Maven, an image
 
-    class RedisOptions(ServerOptions):  what a plan may say beside what it says of every server, and beside the options
-                                        of the engine's driver, which the engine checks
+    class RedisOptions(ServerOptions):  what a plan may say besides the options of every server, and those of the
+                                        engine's driver, which the engine checks
     class RedisControl(Control):        statements of ours: `_log_in` logs in, `_explained` makes an error a sentence
     class RedisNode(ServerNode):        what a server is asked: `read_facts` after each start, `read_status` (counters
                                         and gauges) every second, `read_debt` at both ends of a run's window
-    class RedisProcess(DatabaseServer): a private server: `make_data` in an empty folder, then for each start
+    class RedisProcess(DatabaseServer): a managed server: `make_data` in an empty folder, then for each start
                                         `write_config`, `command`, and `answers` until it is ready; `stop_signal`
                                         ends it; `before_snapshot` makes what a stop leaves whole and settled
     class RedisFamily(Family):          the levels of durability as settings, settings that leave stored bytes as they

@@ -1,4 +1,4 @@
-"""The control connection to a server: a few statements beside the load, never in it.
+"""The control connection to a server: a few statements alongside the load, never in it.
 
 One connection, used under a lock because the metrics sampler has a thread of its own; after any failure it is closed
 and the next statement opens a new one. Every failure becomes a ServerError that names the server.
@@ -22,7 +22,7 @@ from bakeoff.provision.process import at_port, at_socket
 from bakeoff.systems.options import Options
 
 CERTIFICATE_HINT = (
-    "`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` takes any"
+    "`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` accepts any"
 )
 
 
@@ -225,18 +225,18 @@ class Control(ABC):
         return self._failed(f"no encrypted connection to {self.login.address}: {why}", hint)
 
     def _not_reached(self, why: str) -> ServerError:
-        hint = "is the server running and the address right? Without `address` bakeoff starts a private server"
+        hint = "is the server running and the address right? Without `address` bakeoff starts a managed server"
         return self._failed(f"could not connect to {self.login.address}: {_small(why)}", hint)
 
     def _hung_up(self) -> ServerError:
-        return self._failed(f"{self.login.address} closed the connection before the login was done", self._no_server)
+        return self._failed(f"{self.login.address} closed the connection during the login", self._no_server)
 
     def _lost(self, why: str) -> ServerError:
-        hint = "has the server ended, does it hang, or does a proxy between close connections?"
+        hint = "has the server ended, does it hang, or does a proxy close connections?"
         return self._failed(f"the connection to {self.login.address} was lost: {_small(why)}", hint)
 
     def _unreadable(self, error: object) -> ServerError:
-        return self._failed(f"{self.login.address} answered what cannot be read: {error}", self._no_server)
+        return self._failed(f"{self.login.address} sent an unreadable answer: {error}", self._no_server)
 
     @property
     def _no_server(self) -> str:
@@ -247,14 +247,14 @@ class Control(ABC):
 
     def _not_allowed(self, said: str, place: str) -> ServerError:
         """place: what the plan calls where its tables are."""
-        what = f"{self.login.user}@{self.login.address} may not do that: {said}"
+        what = f"{self.login.user}@{self.login.address} lacks a privilege: {said}"
         return Refused(what, where=self._where, hint=f"grant it, or name another `{place}`")
 
     def _no_room(self, said: str) -> ServerError:
         return self._failed(f"{self.login.address} refused the connection: {said}")
 
     def _other_error(self, said: str, code: object) -> ServerError:
-        what = f"{self.login.user}@{self.login.address} answered with an error: {said}"
+        what = f"{self.login.user}@{self.login.address} reported an error: {said}"
         return Refused(what + (f" ({code})" if code else ""), where=self._where)
 
 
@@ -279,7 +279,7 @@ def _login_bound(connected: socket.socket, login: Login, where: str) -> Iterator
         if not late.is_set():
             raise
         what = f"the login at {login.address} did not end within {LOGIN_MAX_S:.0f} s, though it answers"
-        raise ServerError(what, where=where, hint="is a proxy or a slow network in between?") from error
+        raise ServerError(what, where=where, hint="is there a proxy or a slow network in between?") from error
     finally:
         timer.cancel()
         line.close()

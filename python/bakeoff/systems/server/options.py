@@ -61,7 +61,7 @@ class ServerOptions(Options):
 
     @classmethod
     def start_keys(cls) -> Collection[str]:
-        """What may stand in `start`, or beside it. A kind says more by an own type of that field."""
+        """What may be in `start`, or next to it. A kind adds more with its own type of that field."""
         (model,) = (one for one in get_args(cls.model_fields["start"].annotation) if one is not type(None))
         keys: Collection[str] = model.model_fields
         return keys
@@ -87,9 +87,9 @@ Read = TypeVar("Read", bound=ServerOptions)
 
 
 def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[str]) -> dict[str, Any]:
-    """A server without an address is a private one, and what its own table says of it is said in `start`. Raises
-    PlanError for what is said in both, and for what only a private server can be told."""
-    listed = isinstance(options.get("nodes"), list)  # those of an existing system; of a private one, how many
+    """A server without an address is a managed one, and its options move into `start`. Raises
+    PlanError for what is set in both, and for options that only a managed server has."""
+    listed = isinstance(options.get("nodes"), list)  # those of an existing system; of a managed one, how many
     beside = {key: options[key] for key in start_keys if key in options and not (key == "nodes" and listed)}
     if address_of(options) is not None:
         for key in ["start", *beside] if "start" in options else beside:
@@ -97,10 +97,8 @@ def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[
         return options
     for key in ("port", "connect", "user", "password"):
         if key in options and "start" not in options:
-            hint = 'write address = "host:port", or start = {} for a server that is started'
-            raise PlanError(
-                f"`{key}` says how to reach a server, and nothing says which", where=f"{where}.{key}", hint=hint
-            )
+            hint = 'write address = "host:port", or start = {} for a managed server'
+            raise PlanError(f"`{key}` is set without `address` or `start`", where=f"{where}.{key}", hint=hint)
     start = options.get("start", {})
     start = {} if start is True else start
     if not isinstance(start, dict):
@@ -108,24 +106,22 @@ def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[
     if isinstance(beside.get("settings"), dict) and isinstance(start.get("settings"), dict):
         inner, outer = start["settings"], beside.pop("settings")
         for name in {normal(name) for name in inner} & {normal(name) for name in outer}:
-            raise PlanError(
-                f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one"
-            )
+            raise PlanError(f"{name} is set twice", where=where, hint="in `settings` and in `start.settings`: keep one")
         start = {**start, "settings": {**outer, **inner}}
     for key in beside.keys() & start.keys():
-        raise PlanError(f"`{key}` is said twice", where=where, hint=f"as `{key}` and in `start`: keep one")
+        raise PlanError(f"`{key}` is set twice", where=where, hint=f"as `{key}` and in `start`: keep one")
     rest = {key: value for key, value in options.items() if key not in start_keys}
     return {**rest, "start": {**start, **beside}}
 
 
 def _not_of_an_existing(key: str, where: str) -> PlanError:
     if key == "settings":
-        what = "the settings of an existing server are not ours to change"
+        what = "bakeoff does not change the settings of an existing server"
         hint = "change them there, or set session variables: session = { NAME = ... }"
     elif key == "start":
         what, hint = "`start` and `address` exclude each other", "leave out one of the two"
     else:
-        what = f"`{key}` is of a server that is started, and `address` names one that exists"
+        what = f"`{key}` is an option of managed servers, and `address` names an existing one"
         hint = 'write address = "host:port"' if key == "port" else f"leave out `address` or `{key}`"
     return PlanError(what, where=f"{where}.{key}", hint=hint)
 
@@ -139,11 +135,11 @@ def read_server_options(
 
 
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
-    """Of a private server."""
+    """Of a managed server."""
     tls = options.asked_tls
     if tls is not None and tls != Tls().model_dump():
-        hint = "write tls = true: its certificate is made and trusted for you"
-        raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
+        hint = "write tls = true: bakeoff generates its certificate and trusts it"
+        raise PlanError("a managed server does not use your certificate", where=f"{where}.tls", hint=hint)
     if tls is not None and options.start and options.start.connect == "socket":
         raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
 
@@ -172,7 +168,7 @@ def add_settings(settings: Mapping[str, str], meant: Mapping[str, str], by: str,
     """With what another option of the plan means. Raises PlanError for what the plan sets both ways."""
     for name in meant.keys() & settings.keys():
         raise PlanError(
-            f"the plan sets {name} and also {by}, which sets it",
+            f"the plan sets {name} and also {by}, which implies it",
             where=f"{where}.start.settings",
             hint="leave out one of the two",
         )
@@ -181,9 +177,9 @@ def add_settings(settings: Mapping[str, str], meant: Mapping[str, str], by: str,
 
 def _refuse_bad_setting(name: str, value: str, ours: Collection[str], where: str) -> None:
     if name in ours:
-        raise PlanError(f"{name} of a private server is set by bakeoff", where=f"{where}.start.settings")
+        raise PlanError(f"{name} of a managed server is set by bakeoff", where=f"{where}.start.settings")
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", name) or re.search(r"[\x00-\x1f\x7f]", value):
-        raise PlanError(f"{name!r} = {value!r} cannot be a setting of a server", where=f"{where}.start.settings")
+        raise PlanError(f"{name!r} = {value!r} is not a valid setting", where=f"{where}.start.settings")
 
 
 def shaping(options: dict[str, Any], driver: str, run_time: Collection[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A private server as a system of a plan needs it: with an account of the plan's beside our own, each with a connection
+"""A managed server as a system of a plan needs it: with an account for the plan next to our own, each with a connection
 of ours or a login for the load. The life of its process is `bakeoff.provision.server`."""
 
 from __future__ import annotations

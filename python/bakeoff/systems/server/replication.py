@@ -134,7 +134,7 @@ PRIMARY = "primary"
 REPLICA = "replica"
 _LOOK_S = 0.02
 #: How a replica came back that had nobody to follow.
-WITHOUT_PRIMARY = "its primary did not answer: it follows once that is back"
+WITHOUT_PRIMARY = "its primary did not answer; replication continues when the primary is back"
 
 
 class ReplicaStart(StartOptions):
@@ -145,7 +145,7 @@ class ReplicaStart(StartOptions):
     @model_validator(mode="after")
     def _somebody_to_wait_for(self) -> Self:
         if self.waiting and getattr(self, self.waiting) and not self.replicas:
-            raise ValueError(f"`{self.waiting}` waits for a replica, and there is none: set replicas = 1 or more")
+            raise ValueError(f"`{self.waiting}` waits for a replica: set replicas = 1 or more")
         return self
 
 
@@ -296,9 +296,9 @@ class Replicated(StartedServer):
         checks = [self._agrees(name, replica, committed, compared) for name, replica in self.replicas().items()]
         fallen_back = self.replication.fallen_back(self.server)
         held = Check(
-            name="replication was as asked for",
+            name="replication was as configured",
             ok=not fallen_back,
-            expected="it held for every commit",
+            expected="for every commit",
             actual=fallen_back or "it did",
             evidence=[],
         )
@@ -306,9 +306,9 @@ class Replicated(StartedServer):
 
     def _agrees(self, name: str, replica: DatabaseServer, committed: int, compared: Comparison) -> Check:
         missing = committed - self.replication.applied(replica)
-        expected, actual = "all that primary has committed", "it has applied that"
+        expected, actual = "all commits of the primary", "all applied"
         if trouble := self.replication.trouble(replica):
-            actual = f"it applies nothing any more: {trouble}"
+            actual = f"it has stopped applying: {trouble}"
         elif missing > 0:
             actual = f"{missing} {self.replication.unit} are not applied"
         elif difference := compared.difference(replica):
@@ -316,7 +316,7 @@ class Replicated(StartedServer):
         else:
             expected = actual = f"{actual}{compared.extent}"
         return Check(
-            name=f"{name} holds what {PRIMARY} holds",
+            name=f"{name} has the same rows as {PRIMARY}",
             ok=expected == actual,
             expected=expected,
             actual=actual,

@@ -5,9 +5,9 @@ server. One of several servers says more:
     def roles(self): ...                    # names and roles of its nodes; the first is written to
     def breaking(cls, start, settings): ... # settings with which they would not belong together
     def make_server(self, name, ...): ...   # one of them
-    def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
+    def make_node(self, name, ...): ...     # what it reports, in addition to its family's
     def access(self, name, ...): ...        # how its node is reached, and what we know of it ourselves
-    def rejoin(self, node, ...): ...        # how one is started beside those that run
+    def rejoin(self, node, ...): ...        # how one joins those that run
     def caught_up(self, timeout_s): ...     # whether all hold what the first has committed
     def copied_from(self, node): ...        # whose data a copy keeps for this one, where all hold the same
 """
@@ -84,7 +84,7 @@ class StartedServer(Server):
             return existing.configure(asked)
         where, family = asked.where, cls.family
         read = family.read(asked.options, asked.isolation, where)
-        assert read.start is not None, "a server without an address is started"
+        assert read.start is not None, "a server without an address is a managed server"
         refuse_impossible_tls(read, where)
         settings = private_settings(read, asked.durability, family.durability, family.ours, where)
         for setting, why in cls.breaking(read.start, settings).items():
@@ -143,7 +143,7 @@ class StartedServer(Server):
         raise PlanError(
             f"{servers} servers from port {first} on would need port {last}, and ports end at {PORT_MAX}",
             where=f"{self._where}.start.port",
-            hint=f"write port = {PORT_MAX - servers + 1} or less, or leave `port` out: free ones are taken",
+            hint=f"write port = {PORT_MAX - servers + 1} or less, or leave out `port`: bakeoff finds free ones",
         )
 
     # -- its servers ------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class StartedServer(Server):
         """A folder in it for each server whose data any begins with."""
         if not self.caught_up(self.catch_up_timeout_s):
             raise ServerError(
-                f"not all nodes held what was loaded within {self.catch_up_timeout_s:.0f} s", where=self._where
+                f"not all nodes had the loaded data within {self.catch_up_timeout_s:.0f} s", where=self._where
             )
         copied = {name: self.servers()[name] for name in map(self.copied_from, self.servers())}
         self.settle(copied.values())

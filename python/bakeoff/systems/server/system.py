@@ -115,7 +115,7 @@ class ServerNode(Node):
 
 
 class TableFormats(ABC):
-    """What a family of servers does about the format of tables that a plan asks for: how servers are told, what refuses
+    """How a family of servers supports the table format of a plan: the servers' settings, what refuses
     one that cannot, and what shows that it was done. What refuses raises PlanError where nothing else is said."""
 
     #: Appended to CREATE TABLE.
@@ -123,7 +123,7 @@ class TableFormats(ABC):
 
     @abstractmethod
     def settings(self, said: Mapping[str, str]) -> dict[str, str]:
-        """Of a private server, beside those that the plan says or means."""
+        """Of a managed server, in addition to those of the plan."""
 
     @abstractmethod
     def refuse_version(self, version: str) -> None:
@@ -159,7 +159,7 @@ class Family(ABC, Generic[Read]):
     durability: ClassVar[Mapping[str, Mapping[str, str]]]
     #: Settings that leave the bytes of a loaded data set as they are.
     run_time: ClassVar[Collection[str]]
-    #: Settings of a private server that are set by us: it could not be kept private or found again otherwise.
+    #: Settings of a managed server that bakeoff sets: it could not be isolated or found again otherwise.
     ours: ClassVar[Collection[str]]
     options: type[Read]
     #: What one of its servers is asked.
@@ -178,7 +178,7 @@ class Family(ABC, Generic[Read]):
         """A connection as the load's are."""
 
     def document(self, login: Login, options: Read) -> dict[str, Any]:
-        """What the engine's driver is told beside what all are."""
+        """Options of the engine's driver in addition to those that all have."""
         return {}
 
     def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
