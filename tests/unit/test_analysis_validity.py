@@ -278,7 +278,8 @@ def test_errors_outside_of_planned_faults_still_count() -> None:
 def test_a_fault_that_was_not_carried_out_makes_another_run_than_was_planned() -> None:
     run = planned("the run had already ended")
     assert not usable(findings(run))
-    assert "was not carried out as planned: kill n3 at 20 s: the run had already ended" in finding(run, "planned faults").words
+    words = finding(run, "planned faults").words
+    assert "was not carried out as planned: kill n3 at 20 s: the run had already ended" in words
 
 
 def test_a_node_that_nobody_hurt_and_that_did_not_answer_is_named() -> None:
