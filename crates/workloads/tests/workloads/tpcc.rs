@@ -2,7 +2,7 @@
 use bakeoff_model::any::Known;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
 use bakeoff_workloads::prelude::*;
-use bakeoff_workloads::tpcc::{Evidence, Told, Tpcc};
+use bakeoff_workloads::tpcc::{Added, Evidence, Tpcc};
 
 use crate::session::now;
 use crate::session::tpcc::Warehouse;
@@ -104,8 +104,8 @@ impl<'a> User<'a> {
     }
 }
 
-fn told(acknowledged: u64, unknown: u64) -> Told {
-    Told {
+fn told(acknowledged: u64, unknown: u64) -> Added {
+    Added {
         acknowledged,
         unknown,
     }
