@@ -84,8 +84,11 @@ def _of_pairs(contest: Contest, comparisons: Sequence[ComparisonAnswer]) -> Iter
 
 def _one(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detailed: bool) -> str:
     """What is said of one contestant, over its settings. base: "" where it was named before."""
-    if any(c.claims_difference for c in found):
-        return _pair(found[0], base, terms) if len(found) == 1 else _several(found, base, terms, detailed)
+    claimed = [c for c in found if c.claims_difference]
+    if len(claimed) == 1:
+        return f"{_pair(claimed[0], base, terms)}{at_words(claimed[0].setting_words) if len(found) > 1 else ''}"
+    if claimed:
+        return _several(found, base, terms, detailed)
     first, where = found[0], f" in any of {len(found)} settings" if len(found) > 1 else ""
     who, its = terms.subject(first.other), terms.other(base or first.base)
     if all(c.verdict == "equivalent" for c in found):
@@ -120,6 +123,8 @@ def _several(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detail
             continue
         of = f" of {len(found)} settings" if not clauses else ""
         where = f"in all {len(found)} settings" if len(claimed) == len(found) else f"in {len(claimed)}{of}"
+        if len(claimed) == 1:
+            where = at_words(claimed[0].setting_words).strip()
         than = f" than {terms.other(base)}" if base and not clauses else ""
         ratios = [c.ratio for c in claimed if c.ratio is not None]
         by = f" ({by_words(*ratios, quality=terms.quality).lstrip(':, ')})" if detailed and ratios else ""
