@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from bakeoff.analysis.compare import ComparisonAnswer
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
+from bakeoff.findings.limits_and_searches.evidence import LimitLevel, Verdict
+from bakeoff.findings.limits_and_searches.limits import LimitFinding
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records.plan import SearchRecord
 from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.first_screen import WIDTH, first_lines
-from bakeoff.report.words.answer_sentence import WORDS_MAX
+from bakeoff.report.words.answer_sentence import WORDS_MAX, _of_limits, _one, _Terms
 from builders.bundles import MARIADB, SMALL, SQLITE, Contender, Story, invalid, only, write_bundle
 from builders.golden import assert_golden
 
@@ -165,3 +169,71 @@ def test_rows_say_who_is_faster_and_by_how_much(tmp_path: Path) -> None:
     first = answer_of(bundle).first
     assert _rows(first) == [("mariadb", "baseline"), ("slow", "slower")]
     assert first.rows[1].change.startswith("-7")
+
+
+def test_colours_reach_a_terminal_and_names_do_not_steer_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(ONE, contenders=(MARIADB, Contender("evil\x1b[2J"))))
+    monkeypatch.setattr("bakeoff.report.text.first_screen.wants_colour", lambda: True)
+    assert main(["report", str(bundle.folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b[1m" in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_a_level_without_valid_runs_is_neither_shown_nor_forgotten(tmp_path: Path) -> None:
+    story = replace(SWEEP, change=lambda run: invalid(run) if only(run, "c04") else run)
+    bundle = write_bundle(tmp_path / "b", story)
+    of_threads(bundle)
+    first = answer_of(bundle).first
+    assert first.certainty == "partly shown"
+    assert "1 of 4 levels" in first.answer
+    assert "the end of the range" not in first.answer
+
+
+def verdicts(words: str) -> LimitFinding:
+    """ "yes no yes": of one limit, level by level."""
+    levels = [
+        LimitLevel(cell=f"c{n}", level=n, level_words=f"{n} threads", verdict=cast(Verdict, verdict), runs=5, met=5)
+        for n, verdict in enumerate(words.split(), 2)
+    ]
+    found = {"limit": "latency_p99 < 2ms", "limit_words": "p99 below 2 ms", "contestant": "a", "setting_words": ""}
+    return LimitFinding(**found, axis="threads", levels=levels, words="")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ("yes yes no", "p99 below 2 ms holds up to 3 threads"),
+        ("yes no yes", "p99 below 2 ms holds at 2 threads and 4 threads"),
+        ("yes yes", "p99 below 2 ms holds at all levels, up to 3 threads"),
+        ("no no", "p99 below 2 ms does not hold at any of 2 levels"),
+        ("undecided no", "p99 below 2 ms is not shown to hold at any of 2 levels"),
+        ("undecided", "p99 below 2 ms is undecided"),
+        ("yes undecided", "p99 below 2 ms holds up to 2 threads, with 3 threads undecided"),
+    ],
+)
+def test_a_limit_holds_up_to_the_first_level_at_which_it_does_not(found: str, words: str) -> None:
+    assert next(iter(_of_limits([verdicts(found)]))) == words
+
+
+def compared(verdict: str, ratio: float, low: float, high: float) -> ComparisonAnswer:
+    sides = {"base": "a", "other": "b", "base_value": 1.0, "other_value": ratio}
+    return ComparisonAnswer(
+        **sides, verdict=cast(Any, verdict), words="", ratio=ratio, low=low, high=high, repetitions=5
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([compared("no difference", 1, 0.9, 1.1), compared("invalid runs", 1, 1, 1)],
+         "b cannot be told apart from a in 1, is not compared in 1"),
+        ([compared("higher", 0.99, 0.95, 1.02)], "b is faster than a, as shown before"),
+        ([compared("higher", 5.8, 3.6, 9.3)], "b is 5.8x as fast as a"),
+        ([compared("no difference", 1, 0.9, 1.1)] * 2, "b cannot be told apart from a in any of 2 settings"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_one_contestant_counts_every_setting(found: list[ComparisonAnswer], words: str) -> None:
+    assert _one(found, "a", _Terms(metric("rate")), True) == words

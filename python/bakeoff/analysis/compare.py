@@ -160,12 +160,12 @@ def standing(e: Estimate, given: Given) -> Comparison:
     found = e.finding
     if isinstance(found, Obstacle):
         return _without_verdict(e, found)
-    alpha = 1 - given.level
+    alpha = min(1 - given.level, ALPHA)  # older bundles have equivalences at 92 %
     step = _Step(alpha, found.p_value(), None, rejected=True)
     draft = _comparison(
         e,
         given.verdict,
-        level=given.level,
+        level=1 - alpha,
         p_value=step.p_value,
         matters_ratio=given.matters_ratio,
         size=given.size,

@@ -32,7 +32,7 @@ def are_times(*ratios: float) -> bool:
 
 def apart_words(ratio: float) -> str:
     """How far a ratio lies from 1, as a percentage: "13 %"; what is not all never rounds to all: "99.96 %"."""
-    digits = 2 if not 0 < ratio < 0.01 else -math.floor(math.log10(ratio))
+    digits = 2 if not 0 < ratio < 0.01 else min(6, -math.floor(math.log10(ratio)))
     return percent_words(abs(ratio - 1), digits=digits)
 
 

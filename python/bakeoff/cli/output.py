@@ -38,10 +38,10 @@ def _nowhere() -> TextIO:
     return open(os.devnull, "w")
 
 
-def show(text: str = "") -> None:
-    """Prints a command's result to stdout."""
+def show(text: str = "", *, escaped: bool = False) -> None:
+    """Prints a command's result to stdout. escaped: what others wrote is printable in it, and colours are ours."""
     try:
-        sys.stdout.write(printable(text) + "\n")
+        sys.stdout.write((text if escaped else printable(text)) + "\n")
     except OSError as error:
         _lose_stdout(error)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from ..analysis.compare import ComparisonAnswer
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
-from ..analysis.wording import counted, interval_words, signed_words
+from ..analysis.wording import are_times, counted, interval_words, signed_words, times_words
 from ..findings.cells import CellAnswer
 from ..findings.contestants import Contest, who_words
 from ..findings.faults import FaultAnswer
@@ -21,7 +21,7 @@ from ..findings.run_values import Spread
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
 from ..model.records.run import by_place
-from .words.answer_sentence import answer_sentence, certainty_words
+from .words.answer_sentence import agrees, answer_sentence, certainty_words, is_answered_by_shapes
 from .words.doubts import worst_doubt
 
 #: shown: everything that was asked has a verdict; part: some of it; undecided: none; measured: nothing was compared.
@@ -51,7 +51,8 @@ class Row(Document):
 
 class FirstScreen(Document):
     """answer: one sentence. doubt: the worst thing that speaks against it, "" where nothing does. trust: how many runs
-    count, and how many notes there are. value_head: of the rows' values. more: what the rows leave out."""
+    count, and how many notes there are. value_head, change_head: of the rows' values
+    and changes. more: what the rows leave out."""
 
     answer: str
     certainty: Certainty
@@ -59,6 +60,8 @@ class FirstScreen(Document):
     doubt: str = ""
     trust: str
     value_head: str
+    interval_head: str = "95 % CI"
+    change_head: str = ""
     rows: list[Row] = Field(default_factory=list)
     more: str = ""
 
@@ -73,9 +76,17 @@ def first_screen(found: Findings) -> FirstScreen:
         doubt=worst_doubt(found),
         trust=_trust(found),
         value_head=head,
+        interval_head="interval" if found.held and found.search is None else "95 % CI",
+        change_head=_change_head(found) if any(row.change for row in rows) else "",
         rows=rows,
         more=more,
     )
+
+
+def _change_head(found: Findings) -> str:
+    if found.search is None and is_answered_by_shapes(found):
+        return f"against the {_best(found.shapes[0])}" if len(found.shapes) == 1 else ""
+    return f"against {found.contest.baseline}"
 
 
 def _certainty(found: Findings) -> Certainty:
@@ -96,13 +107,13 @@ def _decided(found: Findings) -> Iterator[bool]:
         return
     if found.held:
         yield from (level.verdict != "undecided" for one in found.held for level in one.levels)
-        return
     if found.comparisons:
         yield from (c.claims_difference or c.verdict == "equivalent" for c in found.comparisons)
+    if found.held or found.comparisons:
         return
     for shape in found.shapes:
         others = (level.level for level in shape.levels if level.level != shape.top)
-        yield from (shape.judged and level not in shape.best for level in others)
+        yield from (shape.judged and level not in (*shape.best, *shape.left_out) for level in others)
 
 
 def _trust(found: Findings) -> str:
@@ -113,11 +124,18 @@ def _trust(found: Findings) -> str:
     notes = len(found.doubts) + len(found.undeclared)
     return "; ".join(
         [
-            f"{valid} of {counted(len(runs), 'run', 'runs')} valid",
+            f"{valid} of {counted(len(runs), 'run', 'runs')} valid{_missing(found)}",
             *([f"{len(repeated)} disturbed or lost and repeated"] if repeated else []),
             *([counted(notes, "note", "notes")] if notes else []),
         ]
     )
+
+
+def _missing(found: Findings) -> str:
+    """ ", of 60 planned", of a bundle that is not complete."""
+    bundle = found.bundle
+    planned = bundle.plan.runs_max
+    return f", of {planned} planned" if found.search is None and len(bundle.runs) < planned else ""
 
 
 def _rows(found: Findings) -> tuple[str, list[Row], str]:
@@ -129,7 +147,7 @@ def _rows(found: Findings) -> tuple[str, list[Row], str]:
         return _held(found)
     if found.faults and not found.comparisons:
         return _faulted(contest, found.faults)
-    if contest.is_sweep and found.shapes:
+    if is_answered_by_shapes(found):
         return _swept(found)
     return _compared(found)
 
@@ -174,7 +192,13 @@ def _held(found: Findings) -> tuple[str, list[Row], str]:
     rows = []
     for one in found.held:
         holds = [level for level in one.levels if level.verdict == "yes"]
-        verdict = "missed" if not holds else "holds" if len(holds) == len(one.levels) else "holds in part"
+        verdict = "holds in part"
+        if len(holds) == len(one.levels):
+            verdict = "holds"
+        elif not holds:
+            verdict = "undecided" if any(level.verdict == "undecided" for level in one.levels) else "missed"
+        elif holds == one.levels[: len(holds)]:
+            verdict = "holds to there"
         rows.append(
             Row(
                 name=who_words(one) or one.limit_words,
@@ -204,7 +228,9 @@ def _faulted(contest: Contest, faults: Sequence[FaultAnswer]) -> tuple[str, list
                 verdict=one.loss_verdict,
             )
         )
-    head = "no writes for" if name == _PAUSE else "longest wait"
+    head = "longest wait"
+    if name == _PAUSE:
+        head = "no writes for" if any(one.writes for one in faults) else "no reads for"
     return head, rows[:ROWS_MAX], _more(len(rows), "fault", "faults")
 
 
@@ -225,7 +251,7 @@ def _swept(found: Findings) -> tuple[str, list[Row], str]:
                 **_spread(top),
                 value_words=objective.words(top.value) if top else "-",
                 change=at,
-                verdict=_best(shape) if shape.best == [shape.top] else "undecided",
+                verdict=_best(shape) if shape.judged and shape.best == [shape.top] else "undecided",
             )
         )
     return objective.label, rows[:ROWS_MAX], _more(len(rows), "line", "lines")
@@ -236,7 +262,7 @@ def _levels(shape: ShapeAnswer, objective: Metric) -> Iterator[Row]:
     for level in shape.levels:
         against = level.against
         if level.level == shape.top:
-            verdict = _best(shape)
+            verdict = _best(shape) if shape.judged and shape.best == [shape.top] else f"{_best(shape)} measured"
         elif against is not None and against.claims_difference:
             verdict = way
         else:
@@ -264,16 +290,19 @@ def _compared(found: Findings) -> tuple[str, list[Row], str]:
     rows = []
     for cell in cells:
         c = by_place.get((cell.contestant, tuple(cell.setting.items())))
-        spread = spread_of_cell(cell, objective)
+        spread = spread_of_cell(cell, objective) if cell.repetitions_valid else None
+        is_least = objective.name.removeprefix("latency_") + "_ms" in cell.response.at_least
+        if spread is not None and is_least:
+            spread = spread.model_copy(update={"low": None, "high": None})
         rows.append(
             Row(
                 name=cell.contestant,
                 setting_words=cell.setting_words,
                 series=contest.contestants.index(cell.contestant),
                 **_spread(spread),
-                value_words=objective.words(spread.value) if spread else "-",
+                value_words=f"{'at least ' if is_least else ''}{objective.words(spread.value)}" if spread else "-",
                 change=_change(c),
-                verdict=_verdict(c, cell, objective) if found.comparisons or not cell.valid else "",
+                verdict=_verdict(c, cell, objective, contest.baseline) if found.comparisons or not cell.valid else "",
             )
         )
     left = len(found.cells) - len(cells)
@@ -289,11 +318,19 @@ def spread_of_cell(cell: CellAnswer, objective: Metric) -> Spread | None:
     )
 
 
-def _verdict(c: ComparisonAnswer | None, cell: CellAnswer, objective: Metric) -> str:
+def _verdict(c: ComparisonAnswer | None, cell: CellAnswer, objective: Metric, baseline: str) -> str:
+    if not cell.repetitions_finished:
+        return "not run"
+    if not cell.repetitions_valid:
+        return "not valid"
     if c is None:
-        return "baseline" if cell.valid else "not valid"
+        return ("baseline" if cell.contestant == baseline else "not compared") if cell.valid else "not valid"
+    if c.claims_difference and not agrees(c):
+        return "as shown before"
     if c.claims_difference and objective.name == "rate":
         return "faster" if c.verdict == "higher" else "slower"
+    if c.claims_difference and c.better:
+        return f"{c.verdict} ({'better' if c.better == c.other else 'worse'})"
     return {"no difference": "undecided", "too few": "too few runs"}.get(c.verdict, c.verdict)
 
 
@@ -304,7 +341,8 @@ def _change(c: ComparisonAnswer | None) -> str:
 
 
 def _ratio_words(ratio: float, low: float, high: float) -> str:
-    return f"{signed_words(ratio)} ({interval_words(low, high, signed_words)})"
+    words = times_words if are_times(ratio, high) else signed_words
+    return f"{words(ratio)} ({interval_words(low, high, words)})"
 
 
 def _spread(spread: Spread | None) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import BakeoffError, ExitCode, PlanError
+from ...terminal import printable
 from ..arguments import Commands, add_command, add_json, add_metric, named
 from ..output import flush, print_json, say, show
 
@@ -56,7 +57,9 @@ def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bo
 
     html: Path | None = None
     unprinted = (
-        None if as_json else _unprinted(f"{render_text(answer, colour=wants_colour())}\n\nbundle  {bundle.folder}")
+        None
+        if as_json
+        else _unprinted(f"{render_text(answer, colour=wants_colour())}\n\nbundle  {printable(str(bundle.folder))}")
     )
     try:
         html = write_report(bundle, out, answer).html if write else None
@@ -76,7 +79,7 @@ def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bo
 def _unprinted(answer: str) -> BakeoffError | None:
     """Prints the answer; why it could not be, where the report is to be made all the same."""
     try:
-        show(answer)
+        show(answer, escaped=True)
         flush()
     except BakeoffError as error:
         return error

@@ -54,6 +54,7 @@ class Joined(Bundle):
             update={
                 "title": _title(before[-1], last),
                 "description": "",
+                "limits": [],  # each bundle's own report judges them
                 "objective": objective,
                 "compare_factor": FACTOR,
                 "baseline": SIDES[0],

@@ -45,7 +45,6 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
     return {
         "answer": answer,
         "first_rows": first_rows(answer),
-        "baseline": contest.baseline,
         "machine": bundle.machine,
         "load_machines": named_words(elsewhere(bundle.runs)),
         "machine_rows": list(machine_rows(bundle)),

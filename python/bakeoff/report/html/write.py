@@ -26,6 +26,7 @@ from ...findings.between_bundles.comparison import BundleComparison
 from ...findings.between_bundles.conditions import Change
 from ...terminal import printable
 from ..answer import Answer, answer_of, unreadable_in
+from ..words.answer_sentence import WORDS_MAX
 from ..words.bundles import answers_of, headline_words
 from ..words.cells import not_valid_words
 
@@ -144,7 +145,12 @@ def _told(answer: Answer, found: BundleComparison, headline: Sequence[str]) -> A
     """With what is said of bundles in place of what is said of contestants in common blocks."""
     gone = [f"{label}: not compared: not every bundle has it" for label in found.gone]
     notes = list(dict.fromkeys(note for c in answer.comparisons for note in c.notes))
+    doubt = answer.first.doubt
+    if found.comparisons[0].design == "two bundles":
+        doubt = "with one bundle per side, this applies to these two bundles, not to the systems"
+    first = {"answer": headline[0], "doubt": doubt} if len(headline[0].split()) <= WORDS_MAX else {"doubt": doubt}
     changes = {
+        "first": answer.first.model_copy(update=first),
         "headline": [*headline, *not_valid_words(answer.cells)],
         "validity": [answer.validity[0], *found.doubts, *gone, *found.left_out],
         "undeclared": [],

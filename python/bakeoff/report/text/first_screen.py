@@ -45,7 +45,7 @@ def _table(first: FirstScreen) -> Iterator[str]:
     room = min(_BAR_MAX, WIDTH - used) if any(row.value is not None for row in first.rows) else 0
     room = room if room >= _BAR_MIN else 0
     rows = [[*cells[:2], _bar(row, first.rows, room), *cells[3:]] for cells, row in zip(plain, first.rows, strict=True)]
-    head = ["", first.value_head, "", "", ""]
+    head = ["", first.value_head, "", first.change_head if len(settings) == 1 else "", ""]
     lines = [
         [one_line(cell) for cell in line] for line in ([head] if len(first.value_head) <= room + 12 else []) + rows
     ]
@@ -61,14 +61,14 @@ def _table(first: FirstScreen) -> Iterator[str]:
         before = row.setting_words
         yield line
     if room and any(row.low is not None for row in first.rows):
-        yield f"{_UP_TO_VALUE}{_UP_TO_HIGH} 95 % CI"
+        yield f"{_UP_TO_VALUE}{_UP_TO_HIGH} {first.interval_head}"
 
 
 def _bar(row: Row, rows: Sequence[Row], columns: int) -> str:
     if not columns or row.value is None:
         return ""
     most = max((one.high or one.value or 0.0 for one in rows), default=0.0)
-    low, high = row.low or row.value, row.high or row.value
+    low, high = (row.value if end is None else end for end in (row.low, row.high))
     ends = (low, row.value, high)
     at = [round(end / most * columns) if most > 0 else 0 for end in ends]
     return _SURE * at[0] + _UP_TO_VALUE * (at[1] - at[0]) + _UP_TO_HIGH * (at[2] - at[1])

@@ -143,7 +143,7 @@ def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:
 
 def worst_doubt(found: Findings) -> str:
     """The one thing that endangers the answer most, as a clause; "" where nothing speaks against it."""
-    runs = found.bundle.runs
+    plan, info, runs = found.bundle.plan, found.bundle.info, found.bundle.runs
     marked = sum(run.is_marked for run in runs)
     busy = [run for of_cell in found.runs.values() for run in of_cell if run.standing == "disturbed"]
     if marked:
@@ -157,5 +157,6 @@ def worst_doubt(found: Findings) -> str:
         return f"{first.name}: {first.words.partition(' (')[0]} ({of_runs(first.runs, first.of_runs)})"
     deciding = [one.name for one in found.undeclared if one.deciding]
     if deciding:
-        return f"the plan does not declare that {' and '.join(deciding[:2])} differ{'s' if len(deciding) == 1 else ''}"
-    return "this is a demonstration: short runs on a shared machine" if found.contest.plan.demonstration else ""
+        differ = f"{' and '.join(deciding[:2])} differ{'s' if len(deciding) == 1 else ''}"
+        return f"{differ} between the systems, which the plan does not declare"
+    return "this is a demonstration: short runs on a shared machine" if plan.demonstration or info.demonstration else ""
