@@ -135,7 +135,7 @@ def test_answer_validity_and_leading_chart_are_on_the_first_screen(
     chromium: Chromium, tmp_path: Path, story: str
 ) -> None:
     page = described(tmp_path, *FIRST_SCREENS[story])
-    bottoms = """["h1", ".says:last-of-type", ".belief", ".lead svg.chart"].map(
+    bottoms = """["h1", ".answer .says", ".answer .trust", ".lead svg.chart"].map(
         (what) => Math.round(document.querySelector(what).getBoundingClientRect().bottom))"""
     found = chromium.ask(page, bottoms, "--window-size=1300,900")
     assert found == sorted(found)

@@ -181,5 +181,6 @@ def test_a_frozen_worker_is_lost_and_the_plan_waits_until_it_is_back(cluster: Cl
                 list(engines.events())
         until_gone(pids)
         with host.engines("run 3"):
-            assert said[0].startswith("1 of the 2 load machines that a run needs are there: waiting for Dask worker 2")
+            waits = "1 of the 2 load machines that a run needs are available: waiting for Dask worker 2"
+            assert said[0].startswith(waits)
             assert said[1] == "2 load machines are available: continuing"

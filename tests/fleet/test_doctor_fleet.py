@@ -94,7 +94,7 @@ def test_the_table_names_who_is_unfit_and_what_a_run_is_less_by(capsys: pytest.C
     said = capsys.readouterr().out
     assert "unfit: load2 does not reach db\n  open it" in said
     assert len(_doubts(far)) == 3
-    for words in ("epoll", "known to 30 ms only", "its Dask is 2019.1.0"):
+    for words in ("epoll", "uncertain by 30 ms", "its Dask is 2019.1.0"):
         assert words in said
 
 

@@ -187,7 +187,7 @@ def test_one_bakeoff_at_a_time_works_in_a_keyspace(node: Cassandra, monkeypatch:
     system.stop()  # which leaves what is not its own any more
     second = existing(node, monkeypatch)
     try:
-        with pytest.raises(ServerError, match=r"another bakeoff \(pid 7 on elsewhere\) is using the keyspace"):
+        with pytest.raises(ServerError, match=r"another bakeoff run \(pid 7 on elsewhere\) is using the keyspace"):
             second.start()
     finally:
         second.stop()

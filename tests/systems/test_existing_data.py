@@ -151,7 +151,7 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     mariadb.control.rows("DELETE FROM bakeoff.sbtest2 WHERE id = 7")
     done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
     assert done.code == 2
-    assert "the data on mine are not what the plan says: row count: expected at least 1000 rows" in done.err
+    assert "the data on mine differs from the plan: row count: expected at least 1000 rows" in done.err
     assert "sbtest2: 499 rows" in done.err
     asked = bakeoff("drop", plan, cwd=tmp_path, env=env)
     assert asked.code == 2
@@ -254,7 +254,7 @@ def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_no
     assert rows > 300
     again = bakeoff("run", plan, "--together", "--results", "second", cwd=tmp_path)
     assert again.code == 0, again.err
-    assert f"row count: expected 300 rows, found {rows} rows; the runs begin with what is there" in again.err
+    assert f"row count: expected 300 rows, found {rows} rows; the runs use it unchanged" in again.err
     assert all_well(tmp_path / "second")
     assert bakeoff("drop", plan, "--yes", cwd=tmp_path).code == 0
     assert not (tmp_path / "mine.sqlite").exists()

@@ -124,7 +124,7 @@ def test_a_keeper_that_is_frozen_is_lost_and_ended_with_its_engine(sshd: Sshd, t
     finally:
         run.kill()
         run.wait()
-    assert "was lost: nothing was heard of it for 5 s" in said
+    assert "was lost: received nothing from it for 5 s" in said
     assert run.returncode == 0, "the run was repeated"
     until(lambda: not workers(sshd), 15)
 
@@ -144,7 +144,7 @@ def test_no_worker_and_no_engine_outlives_the_run(sshd: Sshd, tmp_path: Path, si
 
 @pytest.mark.parametrize(
     ("script", "what"),
-    [("echo 3.2.1", "cannot hold a client: it is Python 3.2.1"), ("echo no such room >&2; exit 1", "no such room")],
+    [("echo 3.2.1", "cannot run a client: it is Python 3.2.1"), ("echo no such room >&2; exit 1", "no such room")],
 )
 def test_a_python_that_can_hold_no_client_is_told_by_its_machine(
     here: Sshd, tmp_path: Path, script: str, what: str

@@ -151,8 +151,8 @@ def test_without_a_majority_a_node_refuses_and_when_all_have_ended_nothing_is_lo
 
 def test_whether_all_nodes_hold_the_same_is_found_out(galera: Galera) -> None:
     assert [(check.name, check.ok) for check in galera.agreement(["t"])] == [
-        ("n2 holds what n1 holds", True),
-        ("n3 holds what n1 holds", True),
+        ("n2 has the same rows as n1", True),
+        ("n3 has the same rows as n1", True),
     ]
     galera.servers()["n3"].control.rows("SET SESSION wsrep_on = OFF")
     galera.servers()["n3"].control.rows("UPDATE bakeoff.t SET v = v + 1 ORDER BY id LIMIT 1")

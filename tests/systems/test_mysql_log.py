@@ -36,7 +36,7 @@ def explained(log: str) -> BakeoffError:
     ("log", "kind", "what", "hint"),
     [
         (UNKNOWN, PlanError, "does not know the setting 'innodb_bufer_pool_size'", "did you mean `innodb_buffer_pool"),
-        (PORT, PortTaken, "port 3306 is taken", "leave out `port`"),
+        (PORT, PortTaken, "port 3306 is used", "leave out `port`"),
         (DISK, ServerError, "the disk is full", "free some space"),
         (OTHER, ServerError, "did not start (exit code 1): InnoDB: File ./ibdata1 is corrupted", "loads/*/server.log"),
         ("", ServerError, "no output", "loads/*/server.log"),

@@ -29,7 +29,7 @@ LOG = "2026-11-22 02:34:07 GMT [1] "
             PlanError,
             "'1 kB' as 'work_mem'",
         ),
-        ('LOG:  could not bind IPv4 address "127.0.0.1": Address already in use', PortTaken, "port 5432 is taken"),
+        ('LOG:  could not bind IPv4 address "127.0.0.1": Address already in use', PortTaken, "port 5432 is used"),
         ("FATAL:  could not map anonymous shared memory: Cannot allocate memory", ServerError, "the memory"),
         ("FATAL:  something else", ServerError, "did not start (exit code 1): something else"),
     ],

@@ -113,7 +113,7 @@ def test_the_lag_is_counted_from_positions_and_grows_while_nothing_is_applied(
     assert debt["replica1.lag_s"] >= lag_s
     assert not pair.caught_up(TIMEOUT_S)  # and is not waited for
     (check, _) = pair.agreement(["t"])
-    assert (check.name, check.ok) == ("replica1 holds what primary holds", False)
+    assert (check.name, check.ok) == ("replica1 has the same rows as primary", False)
     assert check.actual == "it applies nothing any more: its applier has been stopped"
     replica.control.rows("START SLAVE SQL_THREAD")
     assert pair.caught_up(TIMEOUT_S)
@@ -295,7 +295,7 @@ def test_a_run_goes_on_when_a_replica_is_killed_and_the_next_has_it_again(tmp_pa
         assert all(node.operations > 0 for node in run.nodes)  # the second begins with both
         assert run.errors.keys() <= {"unknown", "fail_lost"}
         assert sum(run.errors.values()) <= 2  # what each of the replica's sessions was waiting for
-        assert {check.name: check.ok for check in run.checks}["replica1 holds what primary holds"]
+        assert {check.name: check.ok for check in run.checks}["replica1 has the same rows as primary"]
 
 
 STARTED_AND_KILLED = """

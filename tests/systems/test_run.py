@@ -268,7 +268,7 @@ def test_another_build_of_the_engine_is_no_continuation(ran: Path, tmp_path: Pat
     plan, env = write_plan(tmp_path, SQLITE), engine_through(tmp_path, 'exec "$ENGINE" "$@"')
     done = bakeoff("run", plan, "--resume", next(results.iterdir()), cwd=tmp_path, env=env)
     assert done.code == 2
-    assert "this bundle was begun with bakeoff" in done.err
+    assert "this bundle was started with bakeoff" in done.err
     assert "engine" in done.err
 
 

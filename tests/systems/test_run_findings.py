@@ -44,7 +44,7 @@ def test_processes_that_burn_the_cpu_are_a_finding(tmp_path: Path) -> None:
     assert run.machine.other_cpu_ratio > 0.1
     assert run.machine.other_process
     (cell,) = done.document["answer"]["cells"]
-    (found,) = [words for words in cell["findings"] if words.startswith("disturbed: other processes")]
+    (found,) = [doubt["words"] for doubt in cell["doubts"] if doubt["name"] == "other processes"]
     assert "of the CPU time went to other processes, most to " in found
     text = bakeoff("report", only_bundle(tmp_path).folder, cwd=tmp_path)
     assert "disturbed: other processes" in text.out

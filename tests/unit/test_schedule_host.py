@@ -164,7 +164,7 @@ def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path
 def test_nodes_that_follow_the_first_are_checked_beside_it_once_they_had_the_time(tmp_path: Path) -> None:
     plan, cell, system = setting()
     asked: list[Any] = []
-    held = Check(name="replica1 holds what primary holds", ok=True, expected="it", actual="it", evidence=[])
+    held = Check(name="replica1 has the same rows as primary", ok=True, expected="it", actual="it", evidence=[])
     system.caught_up = lambda timeout_s: asked.append(timeout_s)
     system.agreement = lambda tables: [asked.append(tables), held][1:]
     done = Phases(Scripted(result("check"))).check(plan, cell, system, tmp_path, CheckSpec())
