@@ -107,14 +107,14 @@ def test_the_lag_is_counted_from_positions_and_grows_while_nothing_is_applied(
     ages = [behind(pair)["replica1.lag_s"] for _ in range(3)]
     assert ages == sorted(set(ages))
     lag_s = behind(pair)["replica1.lag_s"]
-    assert 0 <= lag_s <= time.monotonic() - begin
+    assert 0 <= lag_s <= time.monotonic() - begin + 0.01  # the two clocks tick apart
     debt = by_node(pair.nodes(), lambda node: node.debt())
     assert debt["replica1.lag_transactions"] == 25
     assert debt["replica1.lag_s"] >= lag_s
     assert not pair.caught_up(TIMEOUT_S)  # and is not waited for
     (check, _) = pair.agreement(["t"])
     assert (check.name, check.ok) == ("replica1 has the same rows as primary", False)
-    assert check.actual == "it applies nothing any more: its applier has been stopped"
+    assert check.actual == "it has stopped applying: its applier has been stopped"
     replica.control.rows("START SLAVE SQL_THREAD")
     assert pair.caught_up(TIMEOUT_S)
     assert behind(pair) == {"replica1.lag_s": 0.0, "replica1.lag_transactions": 0.0}
@@ -128,7 +128,7 @@ def test_an_applier_that_has_stopped_with_an_error_is_told_in_its_words(pair: Ma
     assert not pair.caught_up(TIMEOUT_S)
     (check, _) = pair.agreement(["t"])
     assert check.expected == "all commits of the primary"
-    assert check.actual.startswith("it applies nothing any more: Could not execute Write_rows")
+    assert check.actual.startswith("it has stopped applying: Could not execute Write_rows")
     assert f"Duplicate entry '{number}' for key 'PRIMARY'" in check.actual
     only_on_replica(replica, f"DELETE FROM bakeoff.t WHERE id = {number}")
     replica.control.rows("START SLAVE")

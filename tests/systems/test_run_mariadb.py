@@ -267,7 +267,8 @@ def test_a_frozen_engine_is_noticed_and_ended(tmp_path: Path) -> None:
         done = finish(process)
         took_s = time.monotonic() - frozen_at
     assert took_s < NOTICED_MAX_S
-    assert f"{pid} has sent nothing for 10 s" in done.err
+    assert "has sent nothing for 10 s" in done.err
+    assert str(pid) in done.err
     assert gone(pid)
 
 
