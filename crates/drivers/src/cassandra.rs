@@ -2,7 +2,7 @@
 //!
 //! A worker holds one session of the library ([`cluster`]): one connection to each node that it may speak to, and one on
 //! which it follows the cluster. The plan's sessions share it, so each of them is a request on its way. Which node a
-//! request goes to is chosen anew each time, by the row's key where there is one ([`choice`]).
+//! request goes to is chosen for each request, by the row's key where there is one ([`choice`]).
 //!
 //! An UPDATE counts nothing. A conditional one (`IF`) tells whether it was applied, which is a count of 1 or 0.
 mod choice;
@@ -141,7 +141,7 @@ impl Driver for CassandraDriver {
             .await
             .map(Rc::new)
     }
-    /// Asks for a row, so that a cluster of which no node answers is not taken for one that is there again.
+    /// Asks for a row, so that a cluster in which no node answers does not count as recovered.
     async fn session(
         &self,
         client: &Rc<Cluster>,

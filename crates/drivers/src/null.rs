@@ -1,7 +1,7 @@
 //! The test bench of the instrument: a system with known behaviour, and the template of a driver.
 //!
-//! It answers after a known time, fails or lies as often as it is told, stalls when it is told, and can keep rows in
-//! memory so that integrity checks mean something. Processes that follow each other find the rows in files.
+//! It answers after a known time, fails, lies and stalls as its options say, and can keep rows in memory so that
+//! integrity checks mean something. Processes that follow each other find the rows in files.
 //! Cost of an operation with latency 0 and nothing else asked: a few nanoseconds, no allocation, no clock.
 mod faults;
 mod kept;

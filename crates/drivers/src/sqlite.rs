@@ -1,7 +1,7 @@
 //! SQLite, embedded (rusqlite, compiled in). A session is one connection; every call blocks its OS thread.
 //!
 //! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction that may
-//! write begins IMMEDIATE, unless it is told otherwise: taking the write lock at once queues in the busy handler, while
+//! write begins IMMEDIATE, unless an option says otherwise: taking the write lock at once queues in the busy handler, while
 //! upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a conflict; a statement
 //! that computes for as long is interrupted, and what it has written is undone.
 mod bulk;

@@ -1,4 +1,4 @@
-//! The certainty that the process ends once it was told to, by a signal, a control line or the end of its input.
+//! Makes certain that the process ends after a signal, a control line or the end of its input.
 use crate::exit;
 use crate::output::Output;
 use bakeoff_measure::Control;
@@ -15,7 +15,7 @@ const ORDERLY: Duration = Duration::from_secs(3);
 /// After end of input nobody reads the result.
 const ABANDONED: Duration = Duration::from_secs(2);
 
-/// Ends the process some time after it was told to stop, whatever its threads do.
+/// Ends the process some time after the request to stop, whatever its threads do.
 pub struct Guard {
     patience_ms: AtomicU64,
 }

@@ -20,7 +20,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 const BAR_NS: f64 = 100.0;
-/// The least of so many short runs: whatever else the machine does only ever adds.
+/// The minimum of this many short runs counts: other work on the machine can only add.
 const ROUNDS: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,5 @@
-//! One session on a thread of its own beside the load, asking a read at a low rate. What it waits is the system's time
-//! without the load's event loop in between: where the load's median is far above it, the client itself queues.
+//! One session on its own thread, which sends reads at a low rate during the load. Its waiting time is the system's
+//! alone, without the load's event loop: if the load's median is far above it, the client itself queues.
 use crate::job::Job;
 use crate::pace::pacer::{Pacer, Share};
 use crate::record::merged::{Merged, outcome_of};
@@ -172,7 +172,7 @@ async fn wait(due_ns: u64, axis: &crate::control::Axis) -> bool {
 }
 
 impl Seen {
-    /// Beside the same operation under load.
+    /// With the same operation of the load, to compare.
     pub fn against(self, merged: &[Merged], operations: &[Operation]) -> LatencyProbe {
         let same = |m: &&Merged| {
             m.series / Outcome::COUNT == self.operation

@@ -4,7 +4,7 @@
 //! Read [`user::user_loop`] first: the loop of one user, and what everything else here serves. The rooms, each using only
 //! those below it:
 //!
-//! - [`phases`] order a phase from its first session to its result; [`latency_probe`] is one session beside the load;
+//! - [`phases`] order a phase from its first session to its result; [`latency_probe`] is one session next to the load;
 //! - [`threads`] are the operating system's;
 //! - [`user`] is one user's loop, with its session and the watchdog that ends what takes too long;
 //! - [`runner`] is what futures run on; [`record`] keeps times and counts; [`pace`] says when an operation is due;

@@ -1,5 +1,5 @@
 //! Sessions as objects, one type for each shape: a workload is compiled once, against these, and a driver once, against its
-//! own session. The future of a call lies in a slot beside the session, so nothing is allocated for it.
+//! own session. The future of a call is in a slot next to the session, so nothing is allocated for it.
 mod object;
 
 use crate::endpoint::Asked;

@@ -71,7 +71,7 @@ pub struct Dialect {
     pub batches: bool,
     /// Columns can be forbidden to be empty, and tables refer to each other.
     pub constraints: bool,
-    /// Foreign keys can be added to tables that are there; otherwise only CREATE TABLE declares them.
+    /// Foreign keys can be added to existing tables; otherwise only CREATE TABLE declares them.
     pub adds_foreign_keys: bool,
     /// The count of an INSERT that updates the row that it finds tells of it: 1, there was none; 2, it was changed; 0, it was
     /// so already.
@@ -91,7 +91,7 @@ pub enum Upsert {
     OnDuplicateKey,
     /// `ON CONFLICT (key) DO UPDATE SET c=excluded.c`
     OnConflict,
-    /// Nothing: every INSERT does it, and sees nothing of the row that was there.
+    /// Nothing: every INSERT does it, and ignores the existing row.
     Insert,
 }
 

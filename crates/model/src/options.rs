@@ -108,7 +108,7 @@ impl Table {
         }
     }
 
-    /// One of several names, or of several tables told apart by the name in `kind`.
+    /// One of several names, or of several tables that the name in `kind` distinguishes.
     fn name(&self, schema: &Value, value: &mut Value) -> Result<(), Wrong> {
         let is_table = schema["oneOf"][0]["properties"]["kind"].is_object();
         if is_table && value.is_string() {

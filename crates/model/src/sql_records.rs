@@ -39,7 +39,7 @@ struct Attached {
     many_inserts: Vec<(usize, Statement)>,
 }
 
-/// A statement in two bytes; one beyond their range is prepared anew each time, which no table comes near.
+/// A statement in two bytes; one beyond their range, which no table comes near, is prepared each time.
 #[derive(Clone, Copy)]
 struct Place(NonZeroU16);
 

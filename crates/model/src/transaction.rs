@@ -1,4 +1,4 @@
-//! Transactions: a shape of their own beside [`crate::sql`] and [`crate::record`], because not every system has them.
+//! Transactions: a shape of their own besides [`crate::sql`] and [`crate::record`], because not every system has them.
 use crate::outcome::{FailClass, OpError};
 use crate::run::Isolation;
 

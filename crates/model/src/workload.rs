@@ -45,7 +45,7 @@ impl Operation {
 }
 
 /// Who is asking: indices from 0. `stream` is unique over all threads of all clients and seeds the random stream;
-/// `latency_probe` marks the one session beside the load, which may only read.
+/// `latency_probe` marks the one session next to the load, which may only read.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadId {
     pub thread: u32,

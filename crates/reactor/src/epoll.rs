@@ -104,7 +104,7 @@ impl Epoll {
     #[inline]
     pub fn begin(&self, conn: &Conn) {
         self.in_flight.set(self.in_flight.get() + 1);
-        // Ended at once (an error, or an answer that was there): its future sees that in the same poll.
+        // Ended at once (an error, or an answer that had arrived): its future sees that in the same poll.
         if self.advance(conn) {
             self.in_flight.set(self.in_flight.get() - 1);
         }

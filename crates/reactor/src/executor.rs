@@ -96,7 +96,7 @@ impl Io {
 }
 
 /// Runs `main`, and whatever it spawns, on the calling thread. `margin`: how long before a deadline it stays awake;
-/// `count_spin` is told of the ns. Errors: the kernel refused a ring, an epoll, or the call that waits.
+/// `count_spin` receives the ns. Errors: the kernel refused a ring, an epoll, or the call that waits.
 pub fn block_on<F: Future>(
     kind: IoKind,
     margin: Margin,
@@ -122,7 +122,7 @@ pub fn block_on<F: Future>(
     reactor.run(pin!(main))
 }
 
-/// Puts a future beside the others. Only inside [`block_on`]; outside it is dropped.
+/// Adds a future to the others. Only inside [`block_on`]; outside it is dropped.
 pub fn spawn(future: impl Future<Output = ()> + 'static) {
     if let Ok(reactor) = Reactor::current() {
         reactor.add(Box::pin(future));

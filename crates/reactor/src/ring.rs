@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 8192;
-/// Descriptors the kernel is told once instead of at each operation; more than these are used as they are.
+/// Descriptors that are registered with the kernel once, not at each operation; further ones are used unregistered.
 const REGISTERED: [u32; 2] = [16_384, 1_024];
 /// `user_data`, from below: what has ended, the slot, the operation's number.
 const PART_BITS: u32 = 2;
@@ -210,7 +210,7 @@ impl Ring {
         let mut ring = self.ring.borrow_mut();
         // SAFETY: the buffers belong to a `Conn` that stays in the table until its operation has been given back.
         while unsafe { ring.submission().push_multiple(entries) }.is_err() {
-            // Full: hand over what there is. An error here will show again, and be told, at the next turn.
+            // Full: submit the entries so far. An error here occurs again at the next turn, and is reported then.
             if ring.submit().is_err() {
                 std::hint::spin_loop();
             }

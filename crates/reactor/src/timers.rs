@@ -30,7 +30,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// `count_spin` is told the ns of each turn that was spent waiting for a deadline, awake.
+    /// `count_spin` receives the ns of each turn that was spent waiting for a deadline, awake.
     pub fn new(margin: Margin, count_spin: Box<dyn Fn(u64)>) -> Self {
         Self {
             deadlines: RefCell::default(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+#[repr(align(128))] // two cache lines: the adjacent account is not fetched along
 pub struct Account {
     /// Inserts that were sent: what of these is neither acknowledged nor failed is unknown, also when nobody ever
     /// came back to say how it ended.

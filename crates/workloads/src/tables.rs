@@ -1,10 +1,9 @@
-//! Tables of a workload, by their names: which are there already, and away with them. Names are of lower case letters,
-//! digits and underscores, so that none needs quotes.
+//! Tables of a workload, by their names: which exist, and how to drop them. Names are of lower case letters, digits and
+//! underscores, so that none needs quotes.
 use crate::prelude::*;
 use crate::trouble;
 
-/// Makes way for tables that are to be made: drops them in this order where that is allowed, refuses those that are there
-/// otherwise.
+/// Makes way for new tables: drops existing ones in this order where that is allowed, and refuses them otherwise.
 pub async fn make_way(session: &mut AnySql, names: &[String], drop_existing: bool) -> Result<(), Trouble> {
     match drop_existing {
         true => drop_all(session, names).await,

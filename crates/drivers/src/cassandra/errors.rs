@@ -140,7 +140,7 @@ fn refused(code: &str, error: &(impl Error + 'static)) -> OpError {
     OpError::fail(FailClass::Refused, code, whole(error))
 }
 
-/// With its causes, as far as they are not told already.
+/// With its causes, unless the text names them already.
 fn whole(error: &(impl Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut cause = error.source();

@@ -15,7 +15,7 @@ pub const PIECE_BYTES: usize = 256 * 1024;
 /// Text of one INSERT: below the smallest max_allowed_packet in the field (1 MiB).
 pub const INSERT_BYTES: usize = 512 * 1024;
 
-/// As what the server is told to read the text of a LOAD DATA.
+/// How the server reads the text of a LOAD DATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     /// Bytes, stored as they come: the cheapest, and right where text is ASCII (see docs/method/loading.md).

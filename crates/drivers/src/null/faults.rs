@@ -1,4 +1,4 @@
-//! What the null system was told to do to an operation: answer late, stall, fail, lie, lose a write.
+//! What the null system's options do to an operation: answer late, stall, fail, lie, lose a write.
 //!
 //! Errors, wrong answers and lost writes apply to the measured run alone: otherwise a plan with errors would never get
 //! past its load. Latency and stalls apply to every phase, because a slow system is slow while it is loaded, too.

@@ -22,7 +22,7 @@ pub fn read(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a file with what has changed since [`read`]; where every table was made anew, it takes the place of all others.
+/// Adds a file with what has changed since [`read`]; where every table was created again, it replaces all others.
 pub fn write(folder: &Path) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut anew = true;

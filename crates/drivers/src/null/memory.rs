@@ -111,7 +111,7 @@ pub struct MemoryTable {
     deleted: Vec<Vec<u8>>,
 }
 
-/// What was there before a write.
+/// The state before a write.
 pub struct Undo {
     memory: Option<Arc<Mutex<MemoryTable>>>,
     key: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Errors that no server has sent: of the way there, and of what was asked or answered beside the protocol.
+//! Errors that no server has sent: of the connection, and of requests and answers that violate the protocol.
 use bakeoff_model::outcome::{FailClass, OpError};
 use std::io;
 

@@ -30,7 +30,7 @@ const CODES: &[(i32, &str, FailClass)] = &[
     (26, "SQLITE_NOTADB", FailClass::Refused),
 ];
 
-/// Whether a write was applied cannot be told after it, and the connection is not to be trusted.
+/// Afterwards nobody knows whether a write was applied, and the connection is not to be trusted.
 const IO_ERROR: i32 = 10;
 
 pub fn op_error(error: &rusqlite::Error) -> OpError {

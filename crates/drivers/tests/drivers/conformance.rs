@@ -280,7 +280,7 @@ async fn a_session_that_goes_away_takes_its_transaction_along(system: &System, s
     session.begin(Access::default()).await.unwrap();
     load(&mut session, &["lost"]).await;
     drop(session);
-    // A server notices when it next looks at the socket.
+    // A server notices when it next reads the socket.
     for _ in 0..100 {
         let mut other = system.records().await;
         other.attach(std::slice::from_ref(spec)).await.unwrap();
@@ -380,7 +380,7 @@ macro_rules! conformance {
     };
 }
 
-// Where there are no transactions an INSERT may replace what is there.
+// Without transactions an INSERT may replace an existing row.
 conformance!(
     every_byte_survives,
     long_values_survive,

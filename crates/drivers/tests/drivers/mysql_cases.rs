@@ -55,7 +55,7 @@ pub fn strict(spec: Spec) -> Spec {
 }
 
 pub const SLEEP: &str = "SELECT SLEEP(600)";
-/// A read without an end. (MySQL calls a SLEEP that its limit ended a right answer.)
+/// A read without an end. (When MySQL's limit ends a SLEEP, it reports success.)
 pub const ENDLESS: &str = "SELECT COUNT(*) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b, \
     information_schema.COLLATIONS c, information_schema.COLLATIONS d";
 

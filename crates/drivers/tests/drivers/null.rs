@@ -1,4 +1,4 @@
-//! The null driver does what it is told: it is what the instrument is tested with.
+//! The null driver follows its options exactly: the instrument is tested with it.
 use crate::bench::{open, row, run, table};
 use bakeoff_drivers::null::{NullDriver, NullSession};
 use bakeoff_drivers::null::{NullLatency, NullSpec, NullStall};
@@ -82,7 +82,7 @@ fn errors_and_wrong_answers_come_as_often_as_asked_and_repeat_with_the_seed() {
     assert_ne!(seen, faults(8));
 }
 
-/// How long an oversleeping machine takes is its own affair; what the latencies are is tested beside the driver.
+/// A machine may sleep for longer; the latencies themselves are tested in the driver's own file.
 #[test]
 fn latency_is_waited_for() {
     for latency in [NullLatency::Constant, NullLatency::Exponential] {

@@ -139,7 +139,7 @@ async fn numbered(session: &mut impl SqlSession, test: &str) -> (String, [Statem
     (table, [insert, select])
 }
 
-/// What was told of each place: rows as `id:length`, an end as `rows/affected`.
+/// What the sink received for each place: rows as `id:length`, an end as `rows/affected`.
 async fn told(session: &mut impl SqlSession, pipeline: &Pipeline) -> (Vec<String>, Result<(), OpError>) {
     let mut told = Vec::new();
     let mut each = |place: usize, part: Part<'_>| {

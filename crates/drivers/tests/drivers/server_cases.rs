@@ -97,7 +97,7 @@ fn a_server_that_says_nothing_is_given_up_after_the_timeout() {
     assert_eq!(error.code, "CONNECT_TIMEOUT", "{error}");
 }
 
-/// What is told of somebody who says this to every client and hangs up.
+/// The error when a server says this to every client and hangs up.
 fn told_of(said: &'static [u8]) -> OpError {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! A server that says what it was told to say, one thing after each that it hears.
+//! A server that follows a script: one answer to each request.
 #![allow(dead_code)] // every test file uses its own part of it
 pub mod postgresql;
 

@@ -112,7 +112,7 @@ fn a_controlled_run_waits_for_its_start_and_writes_marks_back() {
     let start_ns = 300_000_000 + unix_ns();
     engine.say(&format!(r#"{{"control":"start_at","unix_ns":{start_ns}}}"#));
     let begun = engine.until("interval");
-    // A machine that held the engine up for longer than that is told of, and has it begin at once.
+    // If the machine holds the engine up for longer than that, it warns and begins at once.
     let late = engine.warnings.iter().any(|what| what.contains("began late"));
     let asked_ns = unix_ns();
     engine.say(r#"{"control":"mark","id":7}"#);

@@ -50,7 +50,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Two small warehouses as loaded, and beside each table what it held before the transaction at hand.
+/// Two small warehouses as loaded, and for each table a copy from before the current transaction.
 struct Data {
     path: String,
     session: AnySql,
@@ -135,7 +135,7 @@ impl Data {
         }
     }
 
-    /// So many users carry out a transaction each, and each is looked at. No table changes but these.
+    /// `users` users carry out a transaction each, and each is checked. Only the tables in `changed` change.
     fn carry_out(&mut self, workload: &Tpcc, users: u64, changed: &[&str], mut look: impl FnMut(&mut Self)) {
         let mut session = open(&self.path);
         now(workload.attach(&mut session)).unwrap();
@@ -145,7 +145,7 @@ impl Data {
             let answer = now(workload.execute(&(), &mut thread, &mut session, &mut Silent));
             assert_eq!(answer.unwrap(), Answer::Right);
             look(self);
-            // What the next one is held against.
+            // What the next one is compared with.
             for table in changed {
                 self.execute(&format!("DELETE FROM b_{table}"));
                 self.execute(&format!("INSERT INTO b_{table} SELECT * FROM {table}"));

@@ -52,7 +52,7 @@ impl Schedule {
         Some(due_ns)
     }
 
-    /// Claims everything due before `end_ns` (after the epoch). `each`: when so many fell due. One by one up to
+    /// Claims everything due before `end_ns` (after the epoch). `each`: receives when and how many. One by one up to
     /// [`SINGLE_CLAIMS`]; a rate that no system reaches may leave billions, whose due times are then rounded down, by at most
     /// a 2,048th of their age at `end_ns`.
     pub fn drain(&self, end_ns: u64, mut each: impl FnMut(u64, u64)) {

@@ -303,7 +303,7 @@ impl Tries {
         }
     }
 
-    /// What the last try came to; `None`: it is to be made again, after a pause that has passed, unless it is over.
+    /// What the last try came to; `None`: try again; the pause has passed, unless the load has ended.
     async fn weigh<T>(
         &mut self,
         job: &Terms,

@@ -33,7 +33,7 @@ const TICK_NS: u64 = 10_000_000;
 
 /// What the session is opened for.
 enum Errand<'a, E> {
-    /// Before the load's own sessions are opened, which are those that are told to be ready.
+    /// Before the load's own sessions are opened; only those report that they are ready.
     Create,
     /// The same full scan on every system, so that all are equally warm.
     Warm,

@@ -1,6 +1,6 @@
 //! Every operation of the window as a row of a CSV file (RFC 4180), with the columns of the Hat Shop's article.
 //!
-//! A worker puts a fixed entry into a ring of its own, which was made before the run; a thread beside them takes the entries out,
+//! A worker puts a fixed entry into a ring of its own, which was made before the run; another thread takes the entries out,
 //! makes text of them and writes it. Where it does not keep up the entry is lost and counted: the load never waits for its
 //! log. Cost per operation: a copy of an entry and two stores, without memory, lock or text.
 use crate::control::Axis;
@@ -127,11 +127,11 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Makes the file anew. With it the workers' places, one each.
+    /// Creates the file, or empties it. Returns the workers' places, one each, too.
     pub fn open(spec: &EventLogSpec, workers: usize) -> Result<(Self, Vec<Place>), Trouble> {
         let failed = |error: io::Error| {
             let what = format!("the event log cannot be written: {error}");
-            usage(what, &spec.path, "name a file in a folder that is there")
+            usage(what, &spec.path, "name a file in an existing folder")
         };
         let mut out = BufWriter::with_capacity(1 << 16, File::create(&spec.path).map_err(failed)?);
         out.write_all(HEADER.as_bytes()).map_err(failed)?;
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// What is written of what `write` does, and what is told of it.
+    /// The text that results from `write`, and its counts.
     fn written(name: &str, write: impl FnOnce(&WorkerLog)) -> (String, LoggedEvents) {
         let spec = spec(name);
         let (log, places) = EventLog::open(&spec, 1).unwrap();
@@ -345,7 +345,7 @@ mod tests {
             (0..RING + 5).for_each(|_| log.add(0, Outcome::Ok, 0, 10 * S));
         });
         assert_eq!((told.rows, told.lost), (RING as u64, 5));
-        assert!(told.cpu_ns > 0, "the writer's own time is told");
+        assert!(told.cpu_ns > 0, "the writer's own time is counted");
         assert_eq!(text.lines().count(), 1 + RING);
     }
 

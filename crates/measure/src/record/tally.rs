@@ -1,4 +1,4 @@
-//! Plain counts beside the histograms, of the run and of each of its seconds.
+//! Plain counts besides the histograms, of the run and of each of its seconds.
 use crate::record::times::add;
 use bakeoff_model::event::QueryCounts;
 use bakeoff_model::workload::Queries;

@@ -19,7 +19,7 @@ static IO: OnceLock<IoKind> = OnceLock::new();
 /// (docs/method/reactor.md has the figures).
 const FEW_SESSIONS: u32 = 4;
 
-/// What was asked for, or what [`choose`] says. Error: io_uring was asked for and is not to be had.
+/// The kind that the plan requests, or else [`choose`]. Error: the plan requests io_uring, which is not available.
 pub fn choose_io(asked: Option<IoKind>, sessions_per_worker: u32) -> Result<(), Trouble> {
     let usable = bakeoff_reactor::io_uring_usable();
     let kind = match (asked, usable) {

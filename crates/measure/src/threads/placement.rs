@@ -41,7 +41,7 @@ pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
 
 /// Whether a worker with this many sessions has nothing due at a fixed time, so that a server's answers may wait for each
 /// other. A system inside the engine answers by the clock: a thread that let others go first would delay all its sessions
-/// (null system, 200 us, 6 users, 2 cores, beside builds: 2,500/s with 0.9 of the time spent waiting for a core).
+/// (null system, 200 us, 6 users, 2 cores, during builds: 2,500/s with 0.9 of the time spent waiting for a core).
 fn may_wait(spec: &RunSpec, sessions: usize) -> bool {
     spec.pacing == Pacing::Closed && sessions > 1 && !spec.driver.endpoints().is_empty()
 }

@@ -32,7 +32,7 @@ const TURN: u32 = 64;
 /// A blocked thread looks this often whether the window was brought forward.
 const NAP_NS: u64 = 50_000_000;
 
-/// Due as soon as it is drawn: response time begins where service time does, with one look at the clock for both.
+/// Due as soon as it is drawn: response time begins where service time does, with one reading of the clock for both.
 const AT_ONCE: u64 = 0;
 
 /// When a user's next operation is due.
@@ -263,7 +263,7 @@ impl<W: Workload> UserLoop<'_, W> {
         let mut usable = now < self.axis().window_end_ns();
         let seat = self.seat_for(operation, &mut place);
         if usable && seat.session.is_none() {
-            // Lost with somebody's last statements, or not to be had any more then.
+            // Lost with the last statements of its previous user, or no longer available then.
             usable = self.reopen(seat, Since::Lost).await;
         }
         if !usable {

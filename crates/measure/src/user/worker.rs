@@ -16,7 +16,7 @@ pub struct Worker<W: Workload> {
     pub state: W::Worker,
     pub writer: Rc<Writer>,
     pub pool: Option<Pool<W::Session>>,
-    /// The first lost connection is told at once; the rest are counted.
+    /// The first lost connection is reported at once; the rest are counted.
     pub told_lost: Cell<bool>,
     /// Where operations are written down one by one.
     pub log: Option<WorkerLog>,

@@ -139,7 +139,7 @@ pub struct TestWorkload {
     pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
     pub queries: Option<Queries>,
-    /// A user wants another session after so many operations; 0: never.
+    /// A user reconnects after this number of operations; 0: never.
     pub reconnect: u64,
     /// Operations are made true by `finish` only; how many were.
     pub owing: bool,

@@ -1,5 +1,5 @@
-//! What a workload or a policy asks of the loop beside operations: statements counted, failures tried again by their
-//! code, another session.
+//! What else a workload or a policy can request of the loop: statements counted, failures retried by their code,
+//! another session.
 use crate::bench::{HALF_A_SECOND, Operations, Ran, Reply, TestWorkload, above, run, spec, try_run_of};
 use bakeoff_measure::Control;
 use bakeoff_model::event::QueryCounts;
@@ -228,7 +228,7 @@ fn an_attempt_that_nobody_answered_is_told_when_a_later_one_settles_the_operatio
     let retry = r#","retry":{"retries":3,"on":["conflict"],"on_codes":["L"]}"#;
     for (second, outcome) in [
         (Reply::Right, Outcome::Ok),
-        // A row that is there already, or gone, is what the first attempt may have done.
+        // The first attempt may have added or removed the row.
         (Reply::Wrong, Outcome::Unknown),
         (Reply::Fail(FailClass::Constraint), Outcome::Unknown),
         (Reply::Fail(FailClass::Refused), Outcome::Unknown),

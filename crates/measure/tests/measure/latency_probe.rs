@@ -1,4 +1,4 @@
-//! The client as seen from beside the load.
+//! The client as the latency probe sees it.
 use crate::bench::{HALF_A_SECOND, Reply, pause, run, spec, try_run};
 use bakeoff_measure::Control;
 use bakeoff_model::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! Which of a system's nodes users go to, and what is told of each.
+//! Which of a system's nodes users go to, and what is reported of each.
 use crate::bench::{self, Nodes, Operations, Ran, Reply, TestWorkload, spec, try_run_of};
 use bakeoff_model::event::{Event, Interval};
 use bakeoff_model::needs::Needs;
@@ -158,7 +158,7 @@ fn a_node_that_will_not_serve_is_left_for_another_of_the_same_route() {
 
 const THREE: [(&str, &str); 3] = [("n1", "writer"), ("n2", "reader"), ("n3", "reader")];
 
-/// Users of three nodes that pause a while before each operation; `fate` is told the number of each.
+/// Users of three nodes that pause a while before each operation; `fate` receives the number of each.
 fn of_three(extra: &str, fate: &Arc<Nodes>, tell: impl Fn(&Nodes, u64) + Send + Sync + 'static) -> Ran {
     let workload = TestWorkload {
         nodes: THREE.to_vec(),

@@ -1,4 +1,4 @@
-//! The phases beside the measured one.
+//! The phases other than the measured one.
 use crate::bench::{Ran, Reply, TestWorkload, cpu_ns, run, spec, try_run, try_run_of};
 use bakeoff_model::event::Event;
 use bakeoff_model::needs::{Needs, Offer, Offers};

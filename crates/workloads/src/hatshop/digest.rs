@@ -42,7 +42,7 @@ pub fn write_file(spec: &WorkloadSpec, seed: u64, path: &str) -> Result<Written,
             TroubleKind::Usage,
             what,
             path,
-            "name a file in a folder that is there",
+            "name a file in an existing folder",
         )
     })?;
     Ok(Written {

@@ -3,7 +3,7 @@
 //! order, whatever the number of users and sessions. Where there are more users than orders, and all that they do is read,
 //! they take turns instead.
 //!
-//! What an event is about depends on the orders that are there at its place *in the list*, never on how far users have come.
+//! The order of an event depends on the orders that exist at its place *in the list*, never on how far users have come.
 use super::event::{Attribute, Event, Kind};
 use super::known::Known;
 use super::shop::{Shop, Status};
@@ -118,7 +118,7 @@ pub struct Walk {
     place: u64,
     /// Number of the next order to be made.
     next: u64,
-    /// Numbers of the orders that are there, in no order; empty where none is deleted, for then they are 0, 1, 2, ...
+    /// Numbers of the existing orders, unsorted; empty where none is deleted, for then they are 0, 1, 2, ...
     there: Vec<u64>,
 }
 

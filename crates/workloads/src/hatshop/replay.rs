@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// No event is as long, one of 50 lines included. What has no end of a line is not read into memory to find it.
 const LINE_MAX_BYTES: u64 = 1 << 16;
 
-const WRITE_ANEW: &str = "write the file anew with `bakeoff workloads hatshop --write FILE`";
+const WRITE_ANEW: &str = "regenerate the file with `bakeoff workloads hatshop --write FILE`";
 const AS_WRITTEN: &str =
     "say `orders`, `lines_max`, `products`, `clients` and `orders_seed` as they were when it was written";
 
-/// How many events a file has, and the SHA-256 of it; each is checked, at about 3 us. Memory is that of the orders which are
-/// there at a time.
+/// How many events a file has, and the SHA-256 of it; each is checked, at about 3 us. Takes the memory of the
+/// orders that exist at one time.
 pub fn check(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<(u64, String), Trouble> {
     let mut events = 0;
     let sha256 = each_event(file, shop, spec, |_| events += 1)?;
@@ -35,8 +35,8 @@ pub fn check(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<(u64,
     Ok((events, sha256))
 }
 
-/// The file's SHA-256, when all its events were right and handed on. Of another file than the plan means that is told, and not
-/// what is wrong with its lines.
+/// The file's SHA-256, when all its events were correct and handed on. If the plan means another file, the error says so,
+/// and not what is wrong with the lines.
 fn each_event(
     file: &EventsFile,
     shop: &Shop,
@@ -114,7 +114,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A file that has been changed since its hash was told is another list.
+/// A file that has changed since its hash was taken is another list.
 fn check_hash(file: &EventsFile, spec: &HatshopSpec, sha256: &str) -> Result<(), Trouble> {
     match &spec.events_sha256 {
         Some(expected) if !expected.eq_ignore_ascii_case(sha256) => {
@@ -123,7 +123,7 @@ fn check_hash(file: &EventsFile, spec: &HatshopSpec, sha256: &str) -> Result<(),
                 file.name
             );
             let hint =
-                "write it anew with `bakeoff workloads hatshop --write FILE`, or leave out `events_sha256`";
+                "regenerate it with `bakeoff workloads hatshop --write FILE`, or leave out `events_sha256`";
             Err(refuse("events_file", what, hint))
         }
         _ => Ok(()),
@@ -261,7 +261,7 @@ impl Reading {
     }
 }
 
-/// An order that is there.
+/// An existing order.
 enum There {
     /// By its number.
     Loaded(u64),
@@ -271,7 +271,7 @@ enum There {
 /// Reads one line after the other.
 struct Reader<'a> {
     shop: &'a Shop,
-    /// Orders that are there.
+    /// Existing orders.
     there: HashMap<Id, There>,
     products: HashMap<Id, u32>,
     clients: HashMap<Id, u32>,
@@ -392,14 +392,14 @@ impl<'a> Reader<'a> {
         let id = id(&data["id"]).filter(|id| !self.there.contains_key(id));
         Ok(Order {
             number: self.orders,
-            id: id.ok_or("`id` is no UUID, or that of an order which is there")?,
+            id: id.ok_or("`id` is not a UUID, or belongs to an existing order")?,
             client: client.ok_or("there is no such client")?,
             sub_total_cents: lines.iter().map(|line| line.price_cents).sum(),
             lines,
         })
     }
 
-    /// What is there after it.
+    /// Applies the event to the existing orders.
     fn follow(&mut self, event: &Event) {
         self.events += 1;
         match event.kind {

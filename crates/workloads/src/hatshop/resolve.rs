@@ -27,7 +27,7 @@ pub const KIND: Kind = Kind {
     preview: Some(preview),
 };
 
-/// There is none beside those of a run.
+/// None besides those of a run.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Options {}
 
@@ -48,7 +48,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     read.spec.orders_seed.get_or_insert(request.seed);
     if let Some(file) = &read.spec.events_file {
         let (events, sha256) = check(file, &Shop::new(&read.spec, request.seed), &read.spec)?;
-        // Whoever changes the file now is told when a run begins.
+        // If the file changes after this, the run's start reports it.
         (read.spec.events, read.spec.events_sha256) = (events, Some(sha256));
     }
     let spec = &read.spec;
@@ -94,7 +94,7 @@ fn with_share(spec: &HatshopSpec) -> impl Iterator<Item = Event> {
     Event::ALL.into_iter().filter(|kind| kind.share(spec) > 0.0)
 }
 
-/// Orders, the layout, and every option that the plan sets beside them.
+/// Orders, the layout, and every other option that the plan sets.
 fn label(read: &Read<Options>) -> String {
     let spec = &read.spec;
     let layout = match spec.layout {

@@ -1,5 +1,5 @@
-//! The catalogue, the clients, and what is in an order. All of it follows from seeds and numbers: an order is made anew
-//! whenever one is about it.
+//! The catalogue, the clients, and what is in an order. All of it follows from seeds and numbers: an order is computed
+//! again for each event.
 use crate::rng::{Random, mix};
 use bakeoff_model::run::hatshop::HatshopSpec;
 

@@ -39,7 +39,7 @@ pub fn set_attribute(attribute: Attribute) -> Statement {
     Statement(SET + attribute.column() as u32)
 }
 
-/// The same update, of a row that is there and of no other.
+/// The same update, of an existing row only.
 #[inline]
 pub fn if_there(update: Statement) -> Statement {
     Statement(IF_THERE + update.0 - Question::UpdateOrder as u32)

@@ -103,7 +103,7 @@ impl Thread {
 
 /// Of one user.
 #[derive(Debug, Default)]
-#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+#[repr(align(128))] // two cache lines: the adjacent account is not fetched along
 pub struct Account {
     pub created: Tally,
     pub deleted: Tally,

@@ -368,9 +368,6 @@ mod tests {
         let near = (0..1000u64)
             .filter(|&r| permutation.of(r).abs_diff(permutation.of(r + 1)) < 100)
             .count();
-        assert!(
-            near < 20,
-            "{near} of 1000 neighbouring ranks lie within 100 records"
-        );
+        assert!(near < 20, "{near} of 1000 adjacent ranks lie within 100 records");
     }
 }

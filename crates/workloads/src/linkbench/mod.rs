@@ -192,7 +192,7 @@ impl Workload for Linkbench {
     }
 
     async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
-        // Before the load there is no index that a statement could be told to go by.
+        // Before the load the index that statements name does not exist.
         match self.is_run {
             true => statements::prepare(session, &self.spec).await,
             false => Ok(()),
@@ -313,7 +313,7 @@ impl Workload for Linkbench {
     }
 }
 
-/// What an upsert did is told by a count of changed rows where there is one, and asked for otherwise.
+/// A count of changed rows shows what an upsert did; a system without one needs another statement.
 pub fn needs() -> Needs {
     Needs {
         offers: Offers::of(&[Offer::Transactions]),

@@ -102,7 +102,7 @@ pub struct Request {
     pub of_type: u64,
     /// Where a link leads; of a `getlink` the number of links.
     pub id2: u64,
-    /// Of what is drawn for it beside: payload, and links of a `getlink`.
+    /// For its other random values: payload, and links of a `getlink`.
     pub seed: u64,
 }
 
@@ -213,7 +213,7 @@ impl Draws {
         (self.multiget_least + more as u64).min(self.multiget_most)
     }
 
-    /// The links of a `getlink`, behind what is there: as many as were drawn, or as there may be, each once.
+    /// Appends the links of a `getlink`: the drawn number of them, or as many as may exist, each once.
     pub fn id2s(&self, request: &Request, into: &mut Vec<Value<'static>>) {
         let mut rng = Random::new(request.seed);
         let (range, before) = (self.range(request), into.len());

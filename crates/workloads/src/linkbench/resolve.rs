@@ -92,7 +92,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
             .any(|kind| kind.writes() && kind.share(spec) > 0.0),
         // The original tries again without end, within the time of the request.
         retry: after_conflicts(u32::MAX, 0.0),
-        // The system numbers nodes, and a link that is there already is written anew.
+        // The system numbers nodes, and an existing link is rewritten.
         continues_by: Some(BTreeMap::new()),
         advice: advice(spec),
         ..usual(
@@ -116,7 +116,7 @@ fn operations(spec: &LinkbenchSpec) -> Vec<String> {
     all.map(|kind| kind.name().into()).collect()
 }
 
-/// Nodes, and every option that the plan sets beside them.
+/// Nodes, and every other option that the plan sets.
 fn label(request: &WorkloadRequest, read: &Read<Options>) -> String {
     let mut options = vec![format!("{} nodes", read.spec.maxid1 - read.spec.startid1)];
     options.extend(request.file.as_ref().map(|file| file.name.clone()));
@@ -124,7 +124,7 @@ fn label(request: &WorkloadRequest, read: &Read<Options>) -> String {
     format!("LinkBench ({})", options.join(", "))
 }
 
-/// Where one node has more of all links than this, there is no graph to speak of.
+/// Where one node has more of all links than this, the result is hardly a graph.
 const SHARE_OF_ONE_MAX: f64 = 0.5;
 
 fn advice(spec: &LinkbenchSpec) -> Vec<String> {

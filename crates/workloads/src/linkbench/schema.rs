@@ -30,7 +30,7 @@ fn create(spec: &LinkbenchSpec, dialect: &Dialect) -> Vec<(&'static str, String)
         (parts, Partitioning::Inside) => format!(" PARTITION BY KEY (id1) PARTITIONS {parts}"),
         (_, Partitioning::Tables) => " PARTITION BY HASH (id1)".into(),
     };
-    // What a table that only has parts is told of how rows are stored, its parts are.
+    // A table that only has partitions takes no storage options; its partitions do.
     let of_parts = spec.partitions > 1 && dialect.partitioning == Partitioning::Tables;
     let links = format!(
         "CREATE TABLE {LINKS} (id1 BIGINT NOT NULL, id2 BIGINT NOT NULL, link_type BIGINT NOT NULL, \

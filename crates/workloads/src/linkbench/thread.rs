@@ -63,7 +63,7 @@ impl Thread {
 
 /// Of one user.
 #[derive(Debug, Default)]
-#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+#[repr(align(128))] // two cache lines: the adjacent account is not fetched along
 pub struct Account {
     pub links_added: Tally,
     pub nodes_added: Tally,

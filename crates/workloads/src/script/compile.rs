@@ -159,7 +159,7 @@ impl Compiler<'_> {
                 return Err(self.refuse(
                     meta.at,
                     what,
-                    "compute the value with \\set, or ask the database with \\gset",
+                    "compute the value with \\set, or read it from the database with \\gset",
                 ));
             }
             name => {
@@ -222,7 +222,7 @@ impl Compiler<'_> {
         }
         if self.pipeline.is_some() {
             let what = format!(
-                "\\{} cannot stand in a pipeline: no answer has come yet",
+                "\\{} cannot be used in a pipeline: no answer has come yet",
                 meta.name
             );
             return Err(self.refuse(meta.at, what, "put it after \\endpipeline"));

@@ -1,4 +1,4 @@
-//! Statements that begin and end transactions: a session is told them as such, so that every driver knows what is open.
+//! Statements that begin and end transactions: a session receives them as such, so that every driver knows what is open.
 use super::columns::Words;
 use super::error::ScriptError;
 use super::lexer::{Command, commands};
@@ -14,7 +14,7 @@ pub enum Control {
     Rollback,
 }
 
-/// `None`: it is another statement. `Err`: what it says beside cannot be asked of every system.
+/// `None`: it is another statement. `Err`: not every system has the options that it names.
 pub fn control(words: &Words<'_>) -> Option<Result<Control, ()>> {
     let said: Vec<String> = words.words.iter().map(|word| word.text.to_lowercase()).collect();
     let said: Vec<&str> = said.iter().map(String::as_str).collect();

@@ -19,7 +19,7 @@ impl SyntaxError {
         }
     }
 
-    /// Where `text` stands in a file, from `first` bytes on.
+    /// For a `text` that begins at byte `first` of a file.
     pub fn within(self, file: &str, whole: &str, first: usize) -> ScriptError {
         ScriptError::at(file, whole, first + self.at, self.what, self.hint)
     }

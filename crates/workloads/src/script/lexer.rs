@@ -27,7 +27,7 @@ pub struct Meta {
 
 pub fn commands(file: &str, text: &str) -> Result<Vec<Command>, ScriptError> {
     if let Some(nul) = text.find('\0') {
-        let what = "a NUL character stands in the text, and some systems take it for the end of a statement";
+        let what = "the text contains a NUL character, which some systems take for the end of a statement";
         return Err(ScriptError::at(file, text, nul, what, "take it out"));
     }
     let mut lexer = Lexer::default();
@@ -168,7 +168,7 @@ pub fn statements(file: &str, text: &str) -> Result<Vec<Plain>, ScriptError> {
             sql: tokens.iter().map(|token| &text[token.from..token.to]).collect(),
         }),
         Command::Meta(meta) => {
-            let what = format!("\\{} stands in a file of plain statements", meta.name);
+            let what = format!("\\{} is in a file of plain statements", meta.name);
             let hint = "commands that begin with a backslash are for scripts";
             Err(ScriptError::at(file, text, meta.at, what, hint))
         }

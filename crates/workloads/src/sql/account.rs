@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Of one user.
 #[derive(Debug, Default)]
-#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+#[repr(align(128))] // two cache lines: the adjacent account is not fetched along
 pub struct Account {
     scripts: Box<[Counts]>,
     pub bytes_written: Counter,

@@ -58,7 +58,7 @@ pub enum Cell {
     },
 }
 
-/// Functions beside those of the language: name, fewest and most arguments, and how they are written.
+/// Functions besides those of the language: name, fewest and most arguments, and how they are written.
 const FUNCTIONS: [(&str, usize, usize, &str); 7] = [
     (
         "text",
@@ -284,11 +284,7 @@ impl Known<'_> {
             Some(Ok(value)) if (least..=most).contains(&value) => Ok(value),
             _ => {
                 let hint = format!("it is the same in every row: a number from {least} to {most}");
-                Err(SyntaxError::new(
-                    tree.at,
-                    "this cannot be a number drawn anew",
-                    hint,
-                ))
+                Err(SyntaxError::new(tree.at, "this number cannot vary by row", hint))
             }
         }
     }
@@ -407,8 +403,8 @@ mod tests {
             ),
             ("weighted('region')", 9, "there is no list `region`"),
             ("1 + rows('custmers')", 4, "no rows are loaded into `custmers`"),
-            ("null_or(2, 1)", 8, "this cannot be a number drawn anew"),
-            ("decimal(1, row)", 11, "this cannot be a number drawn anew"),
+            ("null_or(2, 1)", 8, "this number cannot vary by row"),
+            ("decimal(1, row)", 11, "this number cannot vary by row"),
             ("date('2020-02-30', 1)", 5, "there is no moment '2020-02-30'"),
             ("format('{} {}', 1)", 0, "`format` has 2 places {} and 1 values"),
             ("1 + text(3)", 4, "there is no function `text`"),

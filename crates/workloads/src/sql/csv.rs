@@ -45,7 +45,7 @@ pub struct Reader<R> {
     format: Format,
     /// Of the row that comes next.
     next: Place,
-    /// Line of the row that is here.
+    /// Line of the current row.
     line: u64,
     row: Vec<u8>,
     /// Values one after the other, without quotes.
@@ -76,7 +76,7 @@ impl<R: BufRead> Reader<R> {
         self.next
     }
 
-    /// Of the row that is here.
+    /// Of the current row.
     pub fn line(&self) -> u64 {
         self.line
     }

@@ -66,8 +66,7 @@ impl Data {
 
     fn read_whole(load: &LoadTable, file: &DataFile, format: Format) -> Result<Self, Trouble> {
         let refused = |what: String| {
-            let hint =
-                "a row has a value for each column, a value with a delimiter or a quote stands in quotes";
+            let hint = "give each row a value for each column, and quote values with a delimiter or a quote";
             refuse("load", format!("{}{what}", file.name), hint)
         };
         let wrong = |wrong: Wrong| refused(format!(", line {}: {}", wrong.line, wrong.what));

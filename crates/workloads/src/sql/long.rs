@@ -1,4 +1,4 @@
-//! Texts of a plan that are too long to be meant: whoever asks for a dry run is told at once, and no session prepares them.
+//! Texts of a plan that are too long to be meant: a dry run refuses them at once, and no session prepares them.
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::sql::TextFile;

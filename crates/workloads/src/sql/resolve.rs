@@ -23,7 +23,7 @@ pub const KIND: Kind = Kind {
     preview: Some(preview),
 };
 
-/// There is none beside those of a run.
+/// None besides those of a run.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Options {}
 
@@ -35,7 +35,7 @@ impl Beside for Options {
     }
 }
 
-/// After a conflict the same transaction may succeed: as often as pgbench would be told with `--max-tries`, and soon.
+/// After a conflict the same transaction may succeed, soon. The number is that of pgbench's `--max-tries`.
 const RETRIES: u32 = 10;
 const BACKOFF_S: f64 = 0.001;
 
@@ -110,7 +110,7 @@ fn alone(spec: &SqlSpec) -> Result<(), Trouble> {
     match said.into_iter().find(|(_, said)| *said) {
         Some((option, _)) => {
             let what = format!(
-                "`{option}` cannot stand beside `script`, whose tables and transactions are pgbench's"
+                "`{option}` cannot be combined with `script`, whose tables and transactions are pgbench's"
             );
             Err(refuse(option, what, format!("leave out `script`, or `{option}`")))
         }
@@ -152,7 +152,7 @@ fn shape_of(spec: &SqlSpec) -> Value {
     shape
 }
 
-/// A text is what it says, whatever file it stands in.
+/// Only a text's content counts, not its file's name.
 fn without_names(value: &mut Value) {
     match value {
         Value::Object(parts) if parts.contains_key("text") && parts.contains_key("name") => {

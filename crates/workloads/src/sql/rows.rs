@@ -32,7 +32,7 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub struct Column {
     cell: Cell,
-    /// Every column draws for itself: another one beside it changes no value.
+    /// Every column draws for itself: adding another column changes no value.
     seed: u64,
 }
 
@@ -60,7 +60,7 @@ fn one_source(table: &str, load: &LoadTable) -> Result<(), Trouble> {
         ("columns", !load.columns.is_empty()),
     ];
     let (said, why) = match &load.file {
-        Some(_) => (drawn.as_slice(), "beside `file`, which has its own"),
+        Some(_) => (drawn.as_slice(), "with `file`, which has its own"),
         None => (of_file.as_slice(), "without a `file`"),
     };
     match said.iter().find(|(_, said)| *said) {
@@ -363,7 +363,7 @@ mod tests {
         let sources = |load: Said| files(&spec(load)).unwrap_err().what;
         assert_eq!(
             sources(json!({"t": {"rows": 5, "file": {"name": "t.csv", "path": "t.csv"}}})),
-            "`load` `t` cannot say `rows` beside `file`, which has its own"
+            "`load` `t` cannot say `rows` with `file`, which has its own"
         );
         assert_eq!(
             sources(json!({"t": {"rows": 5, "columns": {"id": "row"}, "delimiter": ";"}})),

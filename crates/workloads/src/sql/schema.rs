@@ -55,7 +55,7 @@ impl Schema {
     }
 }
 
-/// Those that the schema makes, and those that the plan names beside them; where there are neither, those that are loaded.
+/// Those that the schema makes, and those that the plan names; without either, those that are loaded.
 fn tables(spec: &SqlSpec, found: Vec<String>) -> Result<Vec<String>, Trouble> {
     let loaded: Vec<&String> = spec.load.keys().collect();
     let mut tables = found;
@@ -252,7 +252,7 @@ mod tests {
             ),
             (
                 "CREATE TABLE a (x int);\n\\set x 1",
-                "shop.sql, line 2, column 1 (\\set x 1): \\set stands in a file of plain statements",
+                "shop.sql, line 2, column 1 (\\set x 1): \\set is in a file of plain statements",
             ),
         ] {
             let refusal = schema(text).unwrap_err();

@@ -1,5 +1,5 @@
-//! A SQL session for tests: it writes down what it is asked, values included, and answers as full tables would, or as it
-//! is told to.
+//! A SQL session for tests: it writes down each statement, values included, and answers as full tables would, or as the
+//! test says.
 use super::random::Texts;
 use crate::prelude::*;
 use crate::rng::Random;

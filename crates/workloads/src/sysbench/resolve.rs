@@ -120,7 +120,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     Ok((resolved, needs))
 }
 
-/// Script, size, and every option that the plan sets beside them.
+/// Script, size, and every other option that the plan sets.
 fn label(read: &Read<Options>) -> String {
     let mut options = vec![format!("{} x {} rows", read.spec.tables, read.spec.table_size)];
     options.extend(words(&read.said, &["script", "tables", "table_size"]));

@@ -68,7 +68,7 @@ impl Buffers {
 }
 
 impl Thread {
-    /// Each attempt at an event draws anew, but always the same for the same event and attempt.
+    /// Each attempt at an event has a seed of its own, always the same for the same event and attempt.
     #[inline]
     pub fn attempt_seed(&mut self) -> u64 {
         let attempt = self.attempts;

@@ -22,7 +22,7 @@ impl Tally {
 }
 
 #[derive(Debug, Default)]
-#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+#[repr(align(128))] // two cache lines: the adjacent account is not fetched along
 pub struct Account {
     /// Those that are to be committed.
     pub new_orders: Tally,

@@ -187,7 +187,7 @@ impl Tpcc {
         let delivered = done.iter().map(|run| run.as_ref().map(|run| run.deliveries));
         let loaded = self.sizes.districts() * self.sizes.delivered();
         let expected = after(loaded, delivered);
-        // At least those that were loaded so, at most all that was delivered beside them.
+        // At least those loaded as delivered, at most those and all later deliveries.
         let least = self.sizes.delivered();
         let of_district = least..=(expected.end() - loaded).saturating_add(least);
         let (mut faults, mut total) = (Faults::default(), 0);

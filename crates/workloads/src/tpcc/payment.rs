@@ -87,7 +87,7 @@ fn text(row: &RowBuf, cell: usize) -> &[u8] {
     row.cell(cell).and_then(Value::bytes).unwrap_or_default()
 }
 
-/// C_DATA of a customer of bad credit: who has paid how much goes before what was there, and the end is cut off.
+/// C_DATA of a customer of bad credit: the payment is put before the old text, and the end is cut off.
 fn write_entry(customer: i64, payment: &Payment, old: &[u8], data: &mut Vec<u8>) {
     let District { warehouse, district } = payment.place;
     let mut digits = itoa::Buffer::new();

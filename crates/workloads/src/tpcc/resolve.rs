@@ -149,7 +149,7 @@ fn size_bytes(sizes: &Sizes) -> u64 {
     Table::ALL.into_iter().map(of).sum()
 }
 
-/// Variant, size, and every option that the plan sets beside them.
+/// Variant, size, and every other option that the plan sets.
 fn label(read: &Read<Options>) -> String {
     let spec = &read.spec;
     let name = match spec.variant {

@@ -213,7 +213,7 @@ fn delivery(rules: &Rules, dialect: &Dialect) -> Vec<(Kind, String)> {
         )
     };
     let oldest: Vec<String> = (1..=DISTRICTS).map(oldest).collect();
-    // One order of each district. With the warehouse beside each of them SQLite finds them by their keys, too.
+    // One order of each district. With the warehouse in each condition SQLite finds them by their keys, too.
     let orders = |prefix: &str, order: &str| {
         let each = format!("({prefix}_w_id=? AND {prefix}_d_id=? AND {order}=?)");
         vec![each; DISTRICTS as usize].join(" OR ")

@@ -1,4 +1,4 @@
-//! A record database in memory for tests: it does as it is told, and can be told to misbehave.
+//! A record database in memory for tests, which can also misbehave on request.
 use crate::prelude::*;
 use bakeoff_model::record::{FieldValue, Fields, Record, Table, TableSpec, Use};
 use std::cell::RefCell;

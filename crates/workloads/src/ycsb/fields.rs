@@ -174,7 +174,7 @@ fn fill_printable(mut bits: u64, out: &mut [u8]) {
     }
 }
 
-/// The original's masks (`RandomByteIterator`): six bytes from 32 bits, neighbours sharing some of them.
+/// The original's masks (`RandomByteIterator`): six bytes from 32 bits, adjacent bytes sharing some of them.
 fn append_compat(rng: &mut Random, length: usize, out: &mut Vec<u8>) {
     const MASKS: [u32; 6] = [31, 63, 95, 31, 63, 95];
     let start = out.len();

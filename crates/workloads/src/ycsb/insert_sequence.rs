@@ -98,7 +98,7 @@ impl InsertSequence {
     }
 
     /// Moves the watermark over all whole blocks. Sequentially consistent, so that of two workers that finish
-    /// neighbouring blocks at once, at least one sees the other's.
+    /// adjacent blocks at once, at least one sees the other's.
     fn publish(&self) {
         let mut block = self.readable_blocks.load(Ordering::SeqCst);
         while self.settled.get(block) == u8::MAX {

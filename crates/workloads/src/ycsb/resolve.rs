@@ -84,7 +84,7 @@ fn mixed_in(spec: &YcsbSpec) -> Vec<Operation> {
         .collect()
 }
 
-/// The mix, the size, and every option that the plan sets beside them.
+/// The mix, the size, and every other option that the plan sets.
 fn label(request: &WorkloadRequest, read: &Read<Options>) -> String {
     let file = request.file.as_ref().map(|file| file.name.as_str());
     let preset = read
@@ -120,7 +120,7 @@ fn continues_by(spec: &mut YcsbSpec) -> Option<BTreeMap<String, u64>> {
 }
 
 fn advice(spec: &YcsbSpec, writes: bool) -> Vec<String> {
-    let words = "with data_integrity, updates write the values that are there already, and some systems then write nothing";
+    let words = "with data_integrity, updates write the values that are already stored, and some systems then write nothing";
     if spec.data_integrity && writes {
         vec![words.into()]
     } else {

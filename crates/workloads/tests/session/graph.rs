@@ -1,4 +1,4 @@
-//! The SQL session of a graph: every node and link asked for is there, unless it is told otherwise.
+//! The SQL session of a graph: every requested node and link exists, unless the test says otherwise.
 use bakeoff_model::sql::Upsert;
 use bakeoff_workloads::prelude::*;
 

@@ -98,7 +98,7 @@ impl SqlSession for Hats {
                 }
                 None => 0,
             },
-            // A line's own id may be all that is told.
+            // The statement may name only a line's own id.
             _ => 1,
         };
         self.prepared[statement.0 as usize] = sql;

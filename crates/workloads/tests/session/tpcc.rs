@@ -1,4 +1,4 @@
-//! The SQL session of TPC-C: every statement finds what it asks for, unless it is told otherwise.
+//! The SQL session of TPC-C: every statement finds its rows, unless the test says otherwise.
 use bakeoff_workloads::prelude::*;
 
 const ITEMS: i64 = 100_000;

@@ -1,8 +1,8 @@
 //! Many rows as the parameters of one prepared INSERT: COM_STMT_BULK_EXECUTE (MariaDB Client/Server Protocol). A plain
 //! writer of the request, without a connection.
 //!
-//! One request has one type for each parameter, and bytes beside text that has to be converted are two types. So a row
-//! may not fit a request that has been begun; every row fits an empty one.
+//! One request has one type for each parameter, and bytes and text that has to be converted are two types. So a row
+//! may not fit a request that already has rows; every row fits an empty one.
 use super::request::text;
 use crate::mysql::bulk::INSERT_BYTES;
 use crate::mysql::table::{Column, Table};

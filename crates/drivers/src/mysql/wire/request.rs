@@ -33,8 +33,8 @@ pub fn close(request: &mut Vec<u8>, statement_id: u32) {
     request.extend_from_slice(&statement_id.to_le_bytes());
 }
 
-/// `types`: what the server was last told of this statement's parameters (one byte each, 0 before the first time), and
-/// is told again only when it changes.
+/// `types`: the parameter types that this statement last sent (one byte each, 0 before the first time). They are sent
+/// again only when they change.
 #[inline]
 pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], params: &[Value<'_>]) {
     request.push(COM_STMT_EXECUTE);

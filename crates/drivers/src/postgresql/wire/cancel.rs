@@ -13,9 +13,9 @@ use std::time::Duration;
 /// Nobody waits for it.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Begins it beside whatever else runs.
+/// Starts the request as a task of its own.
 pub fn cancel(address: Address, encryption: Option<Arc<Encryption>>, key: CancelKey) {
-    // Whether it was heard is not told: the server closes the connection in any case.
+    // The server does not say whether it cancelled: it closes the connection in any case.
     spawn_to_end(async move { drop(within(LIMIT, ask(&address, encryption.as_deref(), key)).await) });
 }
 

@@ -65,7 +65,7 @@ pub async fn a_duplicate_key_is_an_error_and_loads_nothing<S: SqlSession>(sessio
     assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
     assert!(!error.connection_lost && error.statement.is_some(), "{error:?}");
     assert_eq!(stored(session, &table).await, []);
-    // One that was there before stays what it was.
+    // An existing row stays as it was.
     load(session, &table, &[plain(7)]).await.unwrap();
     let mut rows: Vec<Values> = (0..10_000).map(plain).collect();
     rows[7].t = Some("another".into());

@@ -15,7 +15,7 @@ macro_rules! on {
     }};
 }
 
-/// A test of each of the cases that stand in the same file.
+/// A test of each of the cases in the same file.
 macro_rules! on_client {
     ($bench:ident [$($case:ident),* $(,)?]) => {
         $(#[test]

@@ -17,7 +17,7 @@ pub struct Open {
 #[derive(Clone, Copy)]
 pub struct Began {
     pub at: usize,
-    /// How many an `\if` it stands in.
+    /// How many `\if` enclose it.
     depth: usize,
 }
 

@@ -124,7 +124,7 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
         (
             "\\startpipeline\nSELECT 1 a \\gset\n\\endpipeline",
             (2, 12),
-            "cannot stand in a pipeline",
+            "cannot be used in a pipeline",
             "after",
         ),
         (
@@ -153,7 +153,7 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
     let error = statements("schema.sql", "CREATE TABLE a (b int);\n\\set a 1").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "schema.sql, line 2, column 1 (\\set a 1): \\set stands in a file of plain statements"
+        "schema.sql, line 2, column 1 (\\set a 1): \\set is in a file of plain statements"
     );
 }
 

@@ -285,7 +285,7 @@ impl Each<'_> {
             ..
         } = create;
         if *or_replace {
-            return Err(self.refused("OR REPLACE takes the place of a table that is there already"));
+            return Err(self.refused("OR REPLACE replaces an existing table"));
         }
         if *temporary {
             return Err(self.refused("a temporary table hides another of its name"));

@@ -1,4 +1,4 @@
-//! What statements of a schema make beside tables. A name says nothing: only what is made here is the plan's.
+//! What statements of a schema make besides tables. A name says nothing: only what is made here is the plan's.
 use sqlparser::ast::{
     ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType, Ident, ObjectName, Statement,
 };
@@ -14,7 +14,7 @@ impl Made {
     /// `statement`: one that may be carried out, after all that were learnt before.
     pub fn learn(&mut self, statement: &Statement, dialect: &str) {
         match statement {
-            // One that was there before may be somebody else's.
+            // An existing one may be somebody else's.
             Statement::CreateTable(CreateTable {
                 name,
                 columns,

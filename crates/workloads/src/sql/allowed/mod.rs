@@ -5,7 +5,7 @@
 //! servers may cut differently are refused, so that what was parsed is what is carried out.
 //!
 //! `words` is what can be said without a tree; `form` goes through the parser's tree of a statement with everything in it;
-//! `made` is what earlier statements of the schema have made beside tables.
+//! `made` is what earlier statements of the schema have made besides tables.
 mod form;
 mod made;
 mod words;

@@ -56,15 +56,11 @@ impl<'t> Text<'t> {
                 _ => part + 1,
             };
             if part > LONGEST_PART {
-                return Err(format!(
-                    "more than {LONGEST_PART} words stand in it without a comma"
-                ));
+                return Err(format!("it has more than {LONGEST_PART} words without a comma"));
             }
             match (token.kind, dialect) {
                 (Kind::Comment, _) if own.starts_with("/*!") || own.starts_with("/*M!") => {
-                    return Err(
-                        "some systems carry out what stands in a comment that begins with /*!".into(),
-                    );
+                    return Err("some systems carry out a comment that begins with /*!".into());
                 }
                 (Kind::Comment, _) if own[2..].contains("/*") => {
                     return Err("not every system knows a comment in a comment".into());

@@ -145,6 +145,6 @@ fn bulk_rows_of_a_lost_session_are_unknown_and_taken_back() {
     assert_eq!(
         user.event().0,
         ["SELECT MAX(id) FROM sbtest1"],
-        "what is there is asked anew"
+        "the largest id is read again"
     );
 }
