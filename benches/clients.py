@@ -22,7 +22,7 @@ CLIENTS = (2, 3, 6, 16, 50)
 def drawn(
     rng: np.random.Generator, clients: int, tenths: int, per_tenth: float, scatter: float, slow: int = 0
 ) -> FloatArray:
-    """Operations of each client in each tenth. slow: so many of them have half the CPU, and therefore half the rate."""
+    """Operations of each client in each tenth. slow: number of clients with half the CPU and half the throughput."""
     own = np.exp(rng.normal(0, scatter, clients))
     own[:slow] *= 0.5
     noise = rng.normal(0, NOISE, (clients, tenths))

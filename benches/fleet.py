@@ -109,7 +109,7 @@ def cost(window_s: int, *, quiet: bool) -> None:
 
 
 def cpu_by_machine_s(fleet: Fleet) -> dict[str, dict[str, float]]:
-    """Of what is on a machine beside its engines."""
+    """CPU time of all other processes on each machine."""
     found: dict[str, dict[str, float]] = {}
     engines = fleet.engines()
     for host in fleet.machines:

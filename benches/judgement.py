@@ -203,8 +203,8 @@ def simulate_stalls() -> None:
 
 
 def series(rng: np.random.Generator, analyses: Sequence[tuple[int, int]], *, recorded: bool) -> int:
-    """Of cells that are alike, of so many (cells, blocks) at each answer: how many were called different by the last.
-    Not `recorded`: every answer is judged as the first, as it was when reports of running plans counted as none."""
+    """How many cells, all alike, are called different by the last analysis. analyses: (cells, blocks) of each.
+    Not `recorded`: each analysis is judged as the first, as when reports of running plans did not count."""
     logs = rng.normal(0, 2 * WITHIN, (max(cells for cells, _ in analyses), 2, analyses[-1][1]))
     still, spent = set(range(len(logs))), list[float]()
     for cells, blocks in analyses:
@@ -231,7 +231,7 @@ def simulate_series() -> None:
 
 
 def second_by_second(rng: np.random.Generator, seconds: int, cv: float, correlation: float) -> FloatArray:
-    """Rates around 1,000/s whose neighbours hang together: an autoregressive series of the first order."""
+    """Rates around 1,000/s, each correlated with the one before: an autoregressive series of the first order."""
     noise = rng.normal(0, cv * math.sqrt(1 - correlation**2), seconds)
     noise[0] /= math.sqrt(1 - correlation**2)
     for i in range(1, seconds):
@@ -266,7 +266,7 @@ def simulate_steadiness() -> None:
 
 
 def same_system(bundle: Bundle, repetitions: int, rng: random.Random) -> Comparison:
-    """Neighbouring runs are a block; which of the two is called A is drawn."""
+    """Two consecutive runs are a block; chance decides which of them is called A."""
     rates = [run.rate_ops_per_s for run in bundle.runs if run.valid]
     pairs = [(rates[i], rates[i + 1]) for i in range(0, len(rates) - 1, 2)]
     blocks = [rng.sample(pair, 2) for pair in rng.sample(pairs, repetitions)]
@@ -314,8 +314,8 @@ def real_twins(folder: Path) -> None:
         seen = sorted(c.detectable_ratio for c in found if c.detectable_ratio is not None)
         half, most = seen[len(seen) // 2], seen[len(seen) * 9 // 10]
         print(
-            f"  {repetitions:>2} repetitions: {share(found)} of {COMPARISONS} comparisons claim a difference; a change"
-            f" of {half:.1%} would have been seen in half of them, of {most:.1%} in nine of ten"
+            f"  {repetitions:>2} repetitions: {share(found)} of {COMPARISONS} comparisons claim a difference; the"
+            f" smallest detectable difference is at most {half:.1%} in half of them, {most:.1%} in nine of ten"
         )
 
 
@@ -336,7 +336,7 @@ def main() -> None:
     p.add_argument("--same", type=Path, help="bundle of benches/plans/same.toml")
     p.add_argument("--planted", type=Path, help="bundle of benches/plans/planted.toml")
     p.add_argument("--bundles", type=Path, nargs="+", default=[], help="bundles of benches/plans/one_bundle.toml")
-    p.add_argument("--twins", type=Path, help="bundle of a plan of one cell, run beside its copy")
+    p.add_argument("--twins", type=Path, help="bundle of a plan of one cell, run alongside its copy")
     options = p.parse_args()
     if bool(options.same) != bool(options.planted):
         p.error("--same and --planted go together")

@@ -2,10 +2,10 @@
 
     python -m benches.tutorial {tutorial,questions} SCRATCH [--wait | --together]
 
-SCRATCH: a folder that is made, or one of an earlier call: what was measured there is told anew, and only what lacks is
-measured. What stands after it is given to every `bakeoff run`, and not shown. Every block of commands that has a block
-of output after it is run there, in the page's order, beside the plans of plans/PAGE. A block of output that ends
-in "..." keeps as many paragraphs as it has. docs/images/PAGE-NAME.png is the first screen of the report in
+SCRATCH: a new folder, or that of an earlier call: existing bundles there are reported again, and only the missing ones
+are measured. The arguments after SCRATCH go to every `bakeoff run`, and are not shown. Every block of commands that an
+output block follows runs there, in the page's order, next to the plans of plans/PAGE. An output block that ends
+in "..." keeps its number of paragraphs. docs/images/PAGE-NAME.png is the first screen of the report in
 SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, Galera and
 MariaDB 10.2 and 11.8, too. Takes about twenty minutes each.
 """
@@ -65,7 +65,7 @@ def _printed(commands: str, before: str, scratch: Path, beside: str) -> str:
 
 
 def _asked(command: str, scratch: Path) -> str | None:
-    """What tells anew what the command told when it measured; None: it has not measured here. A bundle that is
+    """The command that reports the existing bundle of `command`; None: there is no bundle yet. A bundle that is
     continued is kept as it was before, because the page shows that, too."""
     made, continued = (re.search(rf"--{word} (\w+)", command) for word in ("out", "resume"))
     if made and (scratch / made[1]).exists():

@@ -8,8 +8,8 @@ not where the server is: by its CPU time (on the same cores, and on a core of it
 one row that all update, by a delay; nor where few ask, or little is offered.
 
 Needs MariaDB (`bakeoff systems install mariadb`), two cores that nobody else uses, root for the control group, and a C
-compiler for the added work; what is missing is left out and named. Runs beside which others used more than a tenth of
-the CPU are counted apart.
+compiler for the added work; what is missing is left out and named. Runs during which other processes used more than a
+tenth of the CPU are counted separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from scipy.stats import binomtest
 
 #: Of a core, for a client in a control group; of its period, ms.
 QUOTA, PERIOD_MS = 0.08, 100
-#: Against a neighbour of ordinary priority on the same core: a tenth of its time.
+#: With another process of ordinary priority on the same core: a tenth of its time.
 NICE = 10
 #: Added to each request, us of CPU time.
 ADDED_US = 150
@@ -71,7 +71,7 @@ columns = {{ id = "row", n = "0" }}
 @dataclass(frozen=True)
 class Scenario:
     """Runs of one plan that have the same answer. cells: levels of one cell each. engine: how the client is held
-    back. others: a neighbour works on its core."""
+    back. others: another process works on its core."""
 
     name: str
     limited: bool
@@ -121,7 +121,7 @@ SCENARIOS = (
     Scenario("a known delay", False, NULL % 1_000_000, ['threads = 16\nrunner = "reactor"'], workloads=()),
     Scenario("a limit of CPU time, a core each", True, MARIADB, threads(8, 32), APART, engine="quota"),
     Scenario("a limit of CPU time, same cores", True, MARIADB, threads(32), engine="quota"),
-    Scenario("a neighbour on its core", True, MARIADB, threads(8, 32), APART, engine="nice", others=True),
+    Scenario("another process on its core", True, MARIADB, threads(8, 32), APART, engine="nice", others=True),
     Scenario("more work, a core each", True, MARIADB, ['threads = 32\nio = "epoll"'], APART, engine="slowed"),
     Scenario("more work, same cores", True, MARIADB, ['threads = 32\nio = "epoll"'], engine="slowed"),
     Scenario(
@@ -150,7 +150,7 @@ def disturbed(run: RunRecord) -> bool:
 @contextmanager
 def control_group() -> Iterator[str]:
     """A folder whose processes together get QUOTA of a core: within our own group, or (version 2, where a group with
-    processes may have none within it) beside all."""
+    processes may have none within it) next to all."""
     memberships = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
     ours = next((path for _, controllers, path in memberships if "cpu" in controllers.split(",")), None)
     root = Path("/sys/fs/cgroup") if ours is None else Path(f"/sys/fs/cgroup/cpu{ours}")

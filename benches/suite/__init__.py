@@ -1,4 +1,4 @@
-"""`make bench`: bakeoff and its peers on one private server, in shuffled rounds, as ratios with intervals.
+"""`make bench`: bakeoff and its peers on one managed server, in shuffled rounds, as ratios with intervals.
 
     python -m benches.suite --help          from the repository's root
 

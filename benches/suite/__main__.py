@@ -50,7 +50,7 @@ PEERS: dict[str, Sequence[Callable[[Server, Path, Callable[[str], None]], Client
 def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(
         prog="python -m benches.suite",
-        description="bakeoff and its peers on one private server, in shuffled rounds: ratios with intervals.",
+        description="bakeoff and its peers on one managed server, in shuffled rounds: ratios with intervals.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -76,7 +76,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--quick", action="store_true", help="a smoke test: 1 round of 2 s, each script once, small prepare")
     p.add_argument("--ours-only", action="store_true", help="without peers")
     p.add_argument("--engine", type=Path, nargs="+", metavar="PATH", help="one, or two to compare, without peers")
-    p.add_argument("--out", type=Path, metavar="FILE.json", help="results, and beside them FILE.md")
+    p.add_argument("--out", type=Path, metavar="FILE.json", help="the results; FILE.md is written next to it")
     chosen = p.parse_args()
     if chosen.warm_up < 1 or chosen.pairs < 1 or chosen.window < 1:
         p.error("--warm-up, --window and --pairs are at least 1")

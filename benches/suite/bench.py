@@ -1,4 +1,4 @@
-"""The rounds of a row: every client once, in an order drawn anew, on the same tables."""
+"""The rounds of a row: every client once, in random order, on the same tables."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from bakeoff.errors import BakeoffError
 READY_TIMEOUT_S = 120.0
 #: The client runs for so much longer than the window, at either end.
 MARGIN_S = 0.25
-#: And at its end for so much more with each session: the server answers the last look behind all of them.
+#: Added at its end for each session: the server answers the last sample's request after all of theirs.
 MARGIN_S_PER_SESSION = 0.002
 
 

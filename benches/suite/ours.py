@@ -72,7 +72,7 @@ class Engine:
             workload=workload(job.script, job.tables, job.distribution),
             threads=job.sessions,
             workers=workers(len(job.cores)),
-            seed=time.monotonic_ns() % 2**32,  # sysbench's is drawn anew for every run, too
+            seed=time.monotonic_ns() % 2**32,  # sysbench draws its seed for every run, too
             warm_up_s=job.warm_up_s,
             limit={"kind": "time", "window_s": job.run_s},
             # sysbench begins such an event again.

@@ -23,7 +23,7 @@ class Interval:
 
 
 def shuffled_rounds(names: Sequence[str], count: int, seed: int) -> Iterator[list[str]]:
-    """`count` rounds, each with every name once, in an order drawn anew: drift hits all alike."""
+    """`count` rounds, each with every name once, in random order: drift affects all alike."""
     rng = random.Random(seed)
     for _ in range(count):
         order = list(names)

@@ -30,7 +30,7 @@ class Work:
     #: On MariaDB.
     counting: Counting = Counting()
     writes: bool = False
-    #: Leaves other tables behind than it found: they are made anew for every run.
+    #: It changes its tables: they are created again for every run.
     wears: bool = False
     #: Who sets the bars.
     peer: str = "sysbench"
@@ -80,7 +80,7 @@ WORKS: dict[str, Work] = {
         alike=False,
         systems=("mariadb",),
     ),
-    # Adding, updating and deleting links are the requests in transactions: so many of all.
+    # The share of requests in transactions: those that add, update and delete links.
     "linkbench": Work(
         "linkbench",
         Counting(0.199916, "Com_commit"),

@@ -1,4 +1,4 @@
-"""A private server under all clients: what it counts, what it costs, and where it runs. One file each in servers/."""
+"""A managed server under all clients: what it counts, what it costs, and where it runs. One file each in servers/."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Server(ABC):
     @classmethod
     @contextmanager
     def started(cls, say: Callable[[str], None]) -> Iterator[Self]:
-        """A private one, after fetching it where the machine has none; stopped and removed afterwards."""
+        """A managed server, fetched if the machine has none; stopped and removed afterwards."""
         if not cls.sources.here():
             cls.sources.install(None, None, say)
         folder = new_instance("bench")

@@ -1,4 +1,4 @@
-"""What is measured beside the scripts: loading, many sessions, system calls, and the harness alone."""
+"""What is measured besides the scripts: loading, many sessions, system calls, and the harness alone."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _sections(rows: Sequence[RowResult], figures: Sequence[Figure]) -> list[str]
     if rows:
         parts += ["## Values", _value_table(rows)]
     if figures:
-        parts += ["## Beside the scripts", _figure_table(figures)]
+        parts += ["## Other measurements", _figure_table(figures)]
     return [*parts, _disagreements(rows)]
 
 
@@ -129,7 +129,7 @@ def _value_table(rows: Sequence[RowResult]) -> str:
 
 
 def _placed(row: Row) -> str:
-    """Of which rows the same placement is told once."""
+    """The rows of one placement, which the page states once."""
     return "1 session" if row.one_core else row.placement
 
 

@@ -91,7 +91,7 @@ def measure(server: Server, client: Client, job: Job, counting: Counting) -> Sam
             before = Look.take(server, running, counting.counter)
             time.sleep(job.window_s)
             after = Look.take(server, running, counting.counter)
-            running.refuse_ended("before its last look: the server answered late, or this machine stood still")
+            running.refuse_ended("before the last sample: the server answered late, or this machine stood still")
             memory_bytes = memory_peak_bytes(running.pid)
             report = client.report(running.finish(), job)
         finally:

@@ -1,5 +1,5 @@
-"""Names that were changed, the old one -> the new one. Whoever writes an old one in a plan, on the command line or as a
-metric is told the new one; a bundle that holds an old one is read."""
+"""Names that were changed, the old one -> the new one. If a plan, command line or metric has an old name, the
+message names the new one; a bundle with an old name is read."""
 
 from __future__ import annotations
 

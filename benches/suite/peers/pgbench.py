@@ -1,5 +1,5 @@
-"""pgbench, with its own transactions, or the statement of its `-S` on sysbench's table, so that all clients ask for the
-same rows: beside the server's programs, on the PATH, or fetched into the cache.
+"""pgbench, with its own transactions, or the statement of its `-S` on sysbench's table, so that all clients read the
+same rows. It is found next to the server's programs or on the PATH, or fetched into the cache.
 
 It has one thread for all sessions by default; here it has as many as the engine has workers.
 """

@@ -54,7 +54,7 @@ class Sysbench:
         return self._done([self._program, "--version"]).strip()
 
     def begin(self, job: Job) -> ClientProcess:
-        # Whole seconds are all it takes; at the end of the warm-up it reports and begins to count anew.
+        # It accepts whole seconds only; at the end of the warm-up it reports and resets its counts.
         time_s = math.ceil(job.warm_up_s + job.run_s)
         argv = [
             *self._call(job.script, job.tables, job.transport),
@@ -132,7 +132,7 @@ def last_histogram(text: str) -> list[tuple[float, int]]:
 
 
 def percentile(buckets: list[tuple[float, int]], share: float) -> float | None:
-    """The smallest value that a share of all counts does not exceed; neighbouring buckets differ by 1.8 %."""
+    """The smallest value that a share of all counts does not exceed; adjacent buckets differ by 1.8 %."""
     rank = math.ceil(share * sum(count for _, count in buckets))
     seen = 0
     for value, count in buckets:

@@ -1,9 +1,9 @@
-"""PostgreSQL. It counts no statements, but transactions; and nobody is told of more than a second's at once.
+"""PostgreSQL. It counts transactions, not statements, and publishes the counts once a second.
 
-A connection adds what it has done to the server's statistics at the end of a transaction, once a second. All of a
-client's connections were opened at about the same moment, so between two looks that lie whole seconds apart each has
-told of as many seconds: what a look comes too early for, the one before it did, too. Numbers of transactions that write
-are given out by a counter, which is exact at any moment.
+A connection adds its counts to the server's statistics at the end of a transaction, once a second. All of a client's
+connections were opened at about the same moment, so between two samples that are whole seconds apart each has published
+the same number of seconds: both samples miss the same part. Numbers of transactions that write come from a counter,
+which is exact at any moment.
 """
 
 from __future__ import annotations

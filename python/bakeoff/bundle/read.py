@@ -44,7 +44,7 @@ Pick = Callable[[list[str]], list[str]]
 
 @dataclass
 class Bundle:
-    """One result folder. `damage` lists files that were there but could not be read."""
+    """One result folder. `damage` lists existing files that could not be read."""
 
     folder: Path
     info: BundleInfo

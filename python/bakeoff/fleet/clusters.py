@@ -130,7 +130,7 @@ class Cluster:
 
 @contextmanager
 def existing(address: str, security: Security, *, listen: str | None = None) -> Iterator[Cluster]:
-    """A cluster that is there. Raises OSError."""
+    """An existing cluster. Raises OSError."""
     cluster = Cluster(address, security, f"the machines of {address}", listen)
     try:
         cluster.client()

@@ -69,7 +69,7 @@ class LocalEngines(Engines):
         self._sending = threading.Lock()
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
-        """In a process group of its own: Ctrl-C reaches us, and we end its input. In our session, as the private
+        """In its own process group: Ctrl-C reaches us, and we end its input. In our session, as the managed
         servers are: one share of the processor for each thread (docs/decisions/0007)."""
         with open(log, "ab", opener=not_through_a_link) as errors:
             process = subprocess.Popen(

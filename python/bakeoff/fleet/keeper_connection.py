@@ -22,8 +22,8 @@ from .engine_program import engine_list, engine_path, engine_sha256
 from .engines import LAST_WORDS_CHARS, MachineLost, Place, StoodStill, not_through_a_link
 from .portable_spec import Carried
 
-#: Exchanges of time stamps in a row, of which the one that took least counts; of so many clients at a time, so that
-#: they do not wait for each other.
+#: Exchanges of time stamps in a row, of which the fastest counts; and the number of clients at a time, so that they do
+#: not wait for each other.
 _EXCHANGES = 16
 _COMPARING = 4
 #: A line is an event; a result holds some hundred histograms of some KB.

@@ -93,8 +93,8 @@ class RemoteEngines(Engines):
 
 
 class LoadMachines(ABC):
-    """A `Host`, and a context. min_clients: machines that must be there for engines to start; None: all that were there
-    at first. A machine whose last client has not ended is not there. tell: what people may want to know."""
+    """A `Host`, and a context. min_clients: machines that must be free for engines to start; None: all that were free
+    at first. A machine is not free until its last client has ended. tell: prints what people may want to know."""
 
     #: Follows "start ... again and continue with --resume".
     what_to_start: str

@@ -54,7 +54,7 @@ class CheckedMachine:
 
 
 def check_machines(host: LoadMachines, servers: Servers) -> list[CheckedMachine]:
-    """All machines that are there, at the same time. Raises BakeoffError where there are none."""
+    """All free machines, at the same time. Raises BakeoffError if there are none."""
     machines = host.free()
     if not machines:
         raise BakeoffError(f"{host.name} has no worker", where="[fleet]", hint=f"start {host.what_to_start}")

@@ -27,7 +27,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Existing:
-    """A cluster that is there: its scheduler's address, "tls://scheduler:8786"."""
+    """An existing cluster: its scheduler's address, "tls://scheduler:8786"."""
 
     address: str
     tls: Tls | None = None  # None: what Dask's own configuration says
@@ -92,7 +92,7 @@ Way = Existing | Ssh | Kubernetes | Slurm | Local
 @dataclass(frozen=True)
 class FleetSpec:
     way: Way
-    #: Load machines that must be there for a run to begin; None: all that were there at first.
+    #: Load machines that must be free for a run to begin; None: all that were free at first.
     min_clients: int | None = None
     #: How long a run waits for them.
     wait_s: float = 600.0

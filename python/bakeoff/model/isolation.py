@@ -83,7 +83,7 @@ MEANINGS = (
         _SQLITE,
     ),
 )
-#: Beside what MariaDB's own level means.
+#: Besides what MariaDB's own level means.
 GALERA = Meaning(
     ("Galera",),
     (),

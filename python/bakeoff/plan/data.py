@@ -71,7 +71,7 @@ class _Deciding:
         return self._document.systems[name].reset or self._document.measure.reset
 
     def _of_existing(self, name: str) -> str:
-        """Data that were there before are never loaded, put back or dropped."""
+        """Existing data are never loaded, put back or dropped."""
         said, place = self._said(name), self.place(name, "reset")
         cells = [cell for cell in self._cells if cell.record.system == name]
         if any(cell.place is None for cell in cells):

@@ -1,4 +1,4 @@
-"""The tables of a plan on existing systems: which are there, whose they are, and what will happen to them."""
+"""The tables of a plan on existing systems: which exist, whose they are, and what will happen to them."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _with_data_of(plan: ResolvedPlan, cell: Cell) -> list[Cell]:
 
 
 def _changed_by_runs(plan: ResolvedPlan, cell: Cell) -> set[str]:
-    """The tables of cells with these data that write to what was there before."""
+    """The existing tables that cells with these data write to."""
     writing = [other for other in _with_data_of(plan, cell) if other.data == "existing" and other.workload.writes]
     return {name for other in writing for name in other.workload.tables}
 

@@ -1,6 +1,6 @@
 """What a plan needs of machines. Of this one: systems, cores, passwords, disk, and the builds of servers that are
-compared, from one packager where one has all of them. Of load machines: that they reach what is measured, and may be
-told its secrets."""
+compared, from one packager where one has all of them. Of load machines: that they reach what is measured, and may
+receive its secrets."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ def check_fleet(
 
 
 def servers(plan: ResolvedPlan, kinds: Kinds) -> dict[str, tuple[str, int]]:
-    """Host and port of every server of the plan that was there before it: by its system's name, and of several its own,
-    "galera.n1"."""
+    """Host and port of every existing server of the plan: by its system's name, and one of several by its own, too
+    ("galera.n1")."""
     found: dict[str, tuple[str, int]] = {}
     for cell in plan.cells:
         if cell.place is None:

@@ -48,7 +48,7 @@ class Cell:
     instance_key: str
     #: Cells with equal keys share one loaded data set: whatever shapes its bytes is the same.
     load_key: str
-    #: Where a system that was there before us keeps the tables; None: it is started.
+    #: Where an existing system keeps the tables; None: bakeoff starts it.
     place: tuple[str, ...] | None
 
     @property

@@ -79,7 +79,7 @@ def described(properties: Mapping[str, Schema], words: Mapping[str, str]) -> dic
 
 
 def _described(one: Schema, words: str) -> Schema:
-    """Beside `$ref`, draft 7 passes over whatever else is said."""
+    """Draft 7 ignores all other keys next to `$ref`."""
     if not words:
         return one
     return {"description": words, **({"allOf": [one]} if "$ref" in one else one)}

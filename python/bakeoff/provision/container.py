@@ -130,7 +130,7 @@ class _ContainerProcess(ServerProcess):
 
     def kill(self) -> None:
         if found := _containers(self._runtime, self._folder):
-            _ask(self._runtime, "kill", *found)  # removing alone asks the server to stop first, and waits
+            _ask(self._runtime, "kill", *found)  # removing alone waits for the server to stop first
         remove_containers(self._runtime, self._folder)
         super().kill()
 

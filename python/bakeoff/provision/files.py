@@ -74,7 +74,7 @@ def can_hold_files(folder: Path) -> bool:
 
 
 def nearest_existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or the nearest existing one above it."""
     return next(path for path in [folder.absolute(), *folder.absolute().parents] if os.path.exists(path))
 
 

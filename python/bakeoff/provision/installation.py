@@ -9,7 +9,7 @@ A system names its sources in order of preference, and everything else follows f
         Debian("mariadb", PACKAGES, suite="trixie"),        # any other suite, on its own C library
         Maven("mysql", {"5.5.9": Artifact(...)}, unpack),   # maven.py: jars with known checksums
     ))
-    installation = SOURCES.find("10.11")                    # ServerError says what is here and how to get one
+    installation = SOURCES.find("10.11")                    # ServerError says what is installed and how to get one
     installation.run([installation.program, "--help"], timeout_s=30, cwd=folder)
     process = installation.start([installation.program, ...], log=log, cwd=folder)
 
@@ -65,7 +65,7 @@ class Installation:
         return True
 
     def tool(self, *names: str) -> Path | None:
-        """The first of its companions that is there."""
+        """The first of its companions that exists."""
         places = (self.program.parent, *(self.base / folder for folder in ("bin", "sbin", "scripts")))
         return next((place / name for name in names for place in places if (place / name).is_file()), None)
 

@@ -212,7 +212,7 @@ class InstanceFolder:
         return folder
 
     def record_server(self, pid: int, ticks: int) -> None:
-        """Beside those recorded before that still run."""
+        """Adds it to the recorded ones that still run."""
         known = self._known()
         running = tuple((pid, ticks) for pid, ticks in known.servers if start_ticks(pid) == ticks)
         self._change(replace(known, servers=(*running, (pid, ticks))))

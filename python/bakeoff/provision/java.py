@@ -54,7 +54,7 @@ class JavaNeed:
         return None
 
     def find(self) -> Java:
-        """The best that is here. Raises ServerError."""
+        """The best that is installed. Raises ServerError."""
         found: list[Java] = []
         for program in _places():
             if (version := _version(program)) is not None:

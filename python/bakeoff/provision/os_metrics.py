@@ -277,7 +277,7 @@ def _cpu_groups(membership: str) -> list[str]:
 
 
 def throttled_s(cpu_stat: str) -> float | None:
-    """From a control group's cpu.stat, of either version; None where it has no limit to speak of."""
+    """From a control group's cpu.stat, of either version; None where it has no limit."""
     values = dict(line.split() for line in cpu_stat.splitlines())
     if "throttled_usec" in values:
         return int(values["throttled_usec"]) / 1e6

@@ -116,7 +116,7 @@ class PrivateServer(ABC):
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     #: It listens at this address of loopback, and at no other of the machine.
     host = "127.0.0.1"
-    #: Options of a start after which nothing is in its memory that was there before.
+    #: Options of a start that leaves nothing of before in its memory.
     cold_options: ClassVar[tuple[str, ...]] = ()
     #: Of its unix socket; some products fix it.
     socket_name: ClassVar[str] = "server.sock"
@@ -163,7 +163,7 @@ class PrivateServer(ABC):
         return failed_start(log, how_it_ended, where=self.where, port=self.port)
 
     def secret_files(self) -> dict[str, str]:
-        """Files (name in the folder, text) that are there only until it has started: accounts and passwords."""
+        """Files (name in the folder, text) that exist only until it has started: accounts and passwords."""
         return {}
 
     def found_in_log(self, log: str) -> BakeoffError | None:

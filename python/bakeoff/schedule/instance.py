@@ -130,9 +130,9 @@ class Instance:
         return self._load_record(done.rows, done.elapsed_s, checks)
 
     def find(self, done: Iterable[RunRecord], first_turn: int, tell: Callable[[str], None]) -> LoadRecord:
-        """Takes the data that are there, if they are what the plan says. done: runs that have changed them since they
-        were. Where nothing is put back, others may have, too (runs that were cut short, another plan's): that is told,
-        and the runs begin with what they left. Raises PlanError."""
+        """Takes the existing data, if they are what the plan says. done: runs that changed them since. Where nothing
+        is put back, other runs may have changed them, too (runs that were cut short, another plan's): that is reported,
+        and the runs begin with the data as they are. Raises PlanError."""
         self._refuse_absent_place()
         self.start()
         self._refuse_absent_tables()
@@ -262,8 +262,8 @@ class Instance:
         return InsertTurns.of(self.plan.cells)
 
     def _fill(self, folder: Path, on_progress: Callable[[Progress], None]) -> RunResult:
-        """Makes the tables and loads them, in place of those that were there. On an existing system that must be ours,
-        or the user says that they may be dropped."""
+        """Creates and loads the tables, in place of existing ones. On an existing system those must be ours, or the
+        user allows to drop them."""
         tables, ledger = self.cell.workload.tables, self.system.ledger()
         if ledger is not None:
             if not self.allow_drop and (strangers := ledger.strangers(tables)):

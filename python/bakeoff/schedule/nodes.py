@@ -80,8 +80,8 @@ SILENT_ASKED = 2
 
 @dataclass
 class Look:
-    """One sample. `at_s` since the epoch; counters only grow. tick: which look of the run it belongs to. late_s: how
-    long after `at_s` the counters came from one that was asked and took its time."""
+    """One sample of a node. `at_s` since the epoch; counters only grow. tick: the run's sample that it belongs to.
+    late_s: how long after `at_s` the counters arrived from a server that answered late."""
 
     at_s: float
     counters: dict[str, float] = field(default_factory=dict)

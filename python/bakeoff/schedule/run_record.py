@@ -143,8 +143,8 @@ def client_records(
     *,
     open_loop: bool,
 ) -> list[ClientRecord]:
-    """All three by client. cores: those of this machine that clients may use, empty: all. A single client here is not
-    told of twice: all that is known of it is the run's."""
+    """All three by client. cores: those of this machine that clients may use, empty: all. A single client here needs no
+    record: its figures are the run's."""
     if len(results) == 1 and places[0].is_here:
         return []
     here = len(cores) or len(os.sched_getaffinity(0))

@@ -23,7 +23,7 @@ _SHARE_WINDOW_MIN_S = 0.5
 _BEFORE_END_S = 0.1
 #: A look meant for the window's end may be so late.
 _LATE_MAX_S = 0.5
-#: How long the last look is waited for: as long as a server's answer is; and of a node that is known not to answer.
+#: How long we wait for the last sample: as long as for any answer of a server; and for a node known not to answer.
 _LAST_LOOK_S = 6.0
 _EXCUSED_LOOK_S = 0.5
 _PRESSURES = ("cpu", "memory", "io")
@@ -42,8 +42,8 @@ _LATE_S = 0.5
 class Sampler:
     """Samples at every whole second since the epoch and at both ends of the window, until `stop`.
 
-    Watches the server's processes; for an embedded system, which has none, the engine's (its CPU is then the client's
-    and stands there, so only memory and I/O are told here). And the machine: what else ran on `cores`.
+    Watches the server's processes; for an embedded system, which has none, the engine's (its CPU time is reported as
+    the client's, so only memory and I/O are reported here). And the machine: what else ran on `cores`.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Sampler:
         self._thread.start()
 
     def stop(self, excused: Collection[str] = ()) -> None:
-        """excused: nodes that answer nobody, so that their last look is not waited for."""
+        """excused: nodes known not to answer: their last sample gets a short wait."""
         self._over.set()
         self._thread.join()
         for watch in self._watches:
@@ -175,7 +175,7 @@ class Sampler:
         )
 
     def _throttled_others_ratio(self) -> float | None:
-        """Of what the control group used, between the first and the last look at which all of ours lived."""
+        """Of what the control group used, between the first and the last sample in which all of ours lived."""
         points = [look.counters for look in self._looks_in_window() if {_GROUP, _OURS} <= look.counters.keys()]
         if len(points) < 2 or (all_s := points[-1][_GROUP] - points[0][_GROUP]) <= 0:
             return None
@@ -209,7 +209,7 @@ class Sampler:
         return None if idle_s is None or length_s <= 0 else min(1.0, idle_s / length_s / len(self._cores))
 
     def _other_cpu_ratio(self) -> float | None:
-        """Between the first and the last look in the window at which all engines and servers lived."""
+        """Between the first and the last sample of the window in which all engines and servers lived."""
         inside = self._looks_in_window()
         points = [(look.at_s, look.counters[_OTHERS]) for look in inside if _OTHERS in look.counters]
         if not points or points[-1][0] - points[0][0] < _SHARE_WINDOW_MIN_S:
@@ -218,7 +218,7 @@ class Sampler:
         return min(1.0, max(0.0, after_s - before_s) / (to_s - from_s) / len(self._cores))
 
     def written_since_window_start(self) -> int | None:
-        """Bytes written to storage from the window's start to the last look, debt included."""
+        """Bytes written to storage from the window's start to the last sample, debt included."""
         start = self._value("os.write_bytes", self._start_s)
         points = self._points("os.write_bytes")
         return None if start is None or not points else _whole(points[-1][1] - start)
@@ -309,8 +309,8 @@ class Sampler:
         return table
 
     def _look_at_own_swap(self, look: Look, servers: list[int], table: other_processes.Table) -> None:
-        """By how much the swapped memory of ours changed, either way, since the first look. Read only where the machine
-        has swapped since: a server may have a hundred processes."""
+        """How much our swapped memory changed, either way, since the first sample. Read only if the machine has swapped
+        since: a server may have a hundred processes."""
         if (all_of_it := look.counters.get(_SWAPPED)) is None:
             return
         if self._own_swap is None or all_of_it > self._own_swap[0]:

@@ -41,7 +41,7 @@ class Capabilities:
     private: bool  # can start a managed instance
     existing: bool  # can be given an address
     embedded: bool  # lives in the engine process: no server to watch
-    restore: bool  # snapshot/restore of private data
+    restore: bool  # snapshot/restore of a managed instance's data
     durability: tuple[str, ...]
 
 
@@ -192,8 +192,8 @@ class System(ABC):
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
-        """Where a system that was there before us keeps the plan's tables (address and schema); None: these options
-        (as of `configure`, not checked yet) ask for one to be started."""
+        """Where an existing system keeps the plan's tables (address and schema); None: these options (as of
+        `configure`, not checked yet) request a managed one."""
         address = address_of(options)
         return None if address is None else (address, str(options.get("schema", "")))
 
@@ -283,7 +283,7 @@ class System(ABC):
         return {} if self.capabilities().embedded else {node.name: node.role for node in self.nodes()}
 
     def ledger(self) -> Ledger | None:
-        """Of an existing system, whether it was started or not; None: all that is there is ours."""
+        """Of an existing system, connected or not; None: all its data are ours."""
         return None
 
     def declared(self) -> dict[str, str]:

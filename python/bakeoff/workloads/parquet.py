@@ -1,5 +1,5 @@
-"""Rows of a Parquet file, written down as CSV, which the engine reads: NULL is nothing at all, and every text stands in
-quotes.
+"""Rows of a Parquet file, written down as CSV, which the engine reads: NULL is nothing at all, and every text is
+quoted.
 
 The engine's own reader would add two dozen crates, one of them C, for the few who load such files; pyarrow is here
 anyway.

@@ -49,7 +49,7 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
 
 
 def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
-    """Of data that are there, whether they are what the plan says: a run begins with the same look."""
+    """Whether existing data are what the plan says: a run begins with the same check."""
     from ...fleet.hosts import LocalHost
     from ...plan.existing_tables import existing_loads
     from ...provision.instance import new_instance

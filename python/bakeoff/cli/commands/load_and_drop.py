@@ -1,4 +1,4 @@
-"""`bakeoff load`: make a plan's data on systems that are there, and leave them. `bakeoff drop`: remove the tables that
+"""`bakeoff load`: create a plan's data on existing systems, and leave them. `bakeoff drop`: remove the tables that
 bakeoff made there."""
 
 from __future__ import annotations

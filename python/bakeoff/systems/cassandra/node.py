@@ -28,7 +28,7 @@ _DECISIVE_NAMES = """
     write_request_timeout
 """
 DECISIVE = frozenset(_DECISIVE_NAMES.split())
-#: What is there to be waited for, by pool of threads.
+#: Thread pools whose work we wait for.
 FLUSHING = ("MemtableFlushWriter", "MemtablePostFlush")
 COMPACTING = ("CompactionExecutor",)
 _LATENCIES = ("coordinator_read_latency", "coordinator_write_latency", "coordinator_scan_latency")

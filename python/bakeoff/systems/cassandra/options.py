@@ -127,7 +127,7 @@ def _keyspace(name: str) -> str:
 
 class CassandraStart(StartOptions):
     nodes: int = Field(default=1, ge=1, le=5)
-    #: Of each node's Java, all of it taken at the start. Beside it a node needs about as much again.
+    #: Of each node's Java, allocated at the start. A node needs about as much again outside of it.
     heap: Annotated[str, AfterValidator(_heap)] = "512MiB"
     connect: Literal["tcp"] = "tcp"
 
@@ -149,7 +149,7 @@ class CassandraOptions(ServerOptions):
 
     @property
     def copies(self) -> int | None:
-        """Of every row; None: whatever the keyspace has that is there."""
+        """Of every row; None: as the existing keyspace says."""
         if self.replication_factor is None and self.start is not None:
             return min(3, self.start.nodes)
         return self.replication_factor

@@ -221,8 +221,8 @@ class CassandraProcess(DatabaseServer):
         return wait_until(lambda: not busy(self.control, COMPACTING), timeout_s, _POLL_S)
 
     def flush(self) -> None:
-        """Writes what is in memory of the plan's tables to disk, on every node. No statement asks for that; but a table
-        may be told for how long it may stay in memory."""
+        """Writes what is in memory of the plan's tables to disk, on every node. No statement does that; but a table
+        option limits how long rows may stay in memory."""
         keyspace, control = self.spec.schema, self.control
         tables = [f"{quoted(keyspace)}.{quoted(name)}" for name in read_tables(control, keyspace)]
         for table in tables:

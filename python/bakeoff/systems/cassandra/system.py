@@ -248,9 +248,7 @@ class Cassandra(_Cluster, StartedServer):
         return CassandraNode(name, self.roles()[name], address, access, further=self._settings, data=data)
 
 
-# -- who may log in to a private cluster, and when its nodes are one ---------------------------------------------------
-# Cassandra makes an account with a password that everybody knows, and listens. Ours takes its place as soon as anybody
-# can log in, and if somebody was quicker that shows: an account is there that we did not make.
+# -- who may log in to a managed cluster, and when its nodes are one -------------------------------------------------
 
 #: Name and password of the account that Cassandra makes.
 _DEFAULT = "cassandra"

@@ -38,7 +38,7 @@ _MEASURED = {
     "linkbench": TableSize(ratio=2.77, table_bytes=5e6, part_bytes=4.7e6, part_from_bytes=5.3e5),
     "pgbench": TableSize(ratio=5.6, table_bytes=2.2e6),  # CHAR is filled up, which its values do not tell
 }
-#: Beside the tables: redo and undo logs, catalogs.
+#: Besides the tables: redo and undo logs, catalogs.
 MARIADB_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=150_000_000)
 MYSQL_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=195_000_000)
 

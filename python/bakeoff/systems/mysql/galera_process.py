@@ -1,7 +1,7 @@
 """One managed node of a Galera cluster: a MariaDB that belongs to a group, and the data that it received on joining.
 
-A node that joins is told the addresses of those that run. What it lacks it is handed by one of them: write sets where
-that one still keeps them (an incremental state transfer), else all its data. mariadb-backup hands those over, not
+A node that joins gets the addresses of the running nodes. One of them sends what it lacks: write sets where that node
+still keeps them (an incremental state transfer), else all its data. mariadb-backup hands those over, not
 rsync, whose daemon refuses root and blocks its donor. Nodes join one by one: two at once made the group negotiate again
 (7 s instead of 4 s). One that was killed is started again only when the others have noticed (3 s, not 11 to 19 s).
 """

@@ -45,7 +45,7 @@ class Control(control.Control):
         self._session = dict(session or {})
 
     def _log_in(self, connected: socket.socket) -> Connection:
-        from bakeoff.systems.postgresql.login import Connection  # pg8000: for those who ask a server
+        from bakeoff.systems.postgresql.login import Connection  # pg8000: only for those who connect
 
         login = self.login
         return Connection(

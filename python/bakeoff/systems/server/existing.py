@@ -1,4 +1,4 @@
-"""A server at an address, that was there before us.
+"""An existing server, at an address.
 
     [systems.mysql]
     address = "db1:3306"        # or "/run/mysqld/mysqld.sock"

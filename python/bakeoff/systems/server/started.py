@@ -1,4 +1,4 @@
-"""Private servers as a system of a plan: one, or several that belong together. A kind derives from this and names its
+"""Managed servers as a system of a plan: one, or several that belong together. A kind derives from this and names its
 family, where its programs come from, what makes and starts one of its servers by version, and its twin for an existing
 server. One of several servers says more:
 
