@@ -62,7 +62,7 @@ def isolated(count: int) -> Story:
     """Contestants of long names, whose settings have long values."""
     modes = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"
     sides = [
-        replace(MARIADB, name=f"isolation={level}", private=False, settings={"sql_mode": f"{modes},{level}"})
+        replace(MARIADB, name=f"isolation={level}", managed=False, settings={"sql_mode": f"{modes},{level}"})
         for level in LEVELS[:count]
     ]
     long = "read-mostly, innodb_flush_log_at_trx_commit 2"

@@ -46,7 +46,7 @@ class Contender:
     )
     declared: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 1 << 30
-    private: bool = True
+    managed: bool = True
 
     def rate(self, threads: int) -> float:
         return self.rate_max * threads / (threads + self.rate_max / self.rate_1 - 1)
@@ -251,7 +251,7 @@ def _facts(contender: Contender) -> FactsRecord:
             "tls": "off",
         },
         declared=dict(contender.declared),
-        private=contender.private,
+        managed=contender.managed,
         embedded=contender.kind == "sqlite",
     )
 

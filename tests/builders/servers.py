@@ -1,4 +1,4 @@
-"""A kind of private servers that are real processes and nothing else: for what holds of all, in milliseconds."""
+"""A kind of managed servers that are real processes and nothing else: for what holds of all, in milliseconds."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def fetched(sources: Sources, version: str) -> str:
 
 @contextmanager
 def running(kind: str, options: dict[str, Any], **levels: Any) -> Iterator[System]:
-    """A private server in a folder that any account may reach; ended and removed afterwards."""
+    """A managed server in a folder that any account may reach; ended and removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     folder.chmod(0o755)
     system = configured(kind, folder / kind, options, **levels)

@@ -18,7 +18,7 @@ from bakeoff.systems.postgresql import system as postgresql_installations
 from bakeoff.systems.postgresql.system import PostgreSql
 from builders.systems import running
 from commands import DB
-from mariadb_servers import private
+from mariadb_servers import managed
 
 from benches.suite.peers.sysbench import PACKAGES
 
@@ -61,7 +61,7 @@ def place() -> Iterator[Path]:
 @pytest.fixture
 def own(place: Path) -> Iterator[MariaDb]:
     """A server that a test may stop, kill and fill."""
-    system = private(place)
+    system = managed(place)
     system.start()
     yield system
     system.stop()
@@ -69,14 +69,14 @@ def own(place: Path) -> Iterator[MariaDb]:
 
 @pytest.fixture(scope="session")
 def mariadb(mariadb_program: Installation) -> Iterator[MariaDb]:
-    """A running private MariaDB, for tests that leave it as they found it."""
+    """A running managed MariaDB, for tests that leave it as they found it."""
     with running("mariadb", {}) as system:
         yield cast(MariaDb, system)
 
 
 @pytest.fixture(scope="session")
 def postgresql(postgresql_program: Installation) -> Iterator[PostgreSql]:
-    """A running private PostgreSQL, for tests that leave it as they found it."""
+    """A running managed PostgreSQL, for tests that leave it as they found it."""
     with running("postgresql", {}) as system:
         yield cast(PostgreSql, system)
 

@@ -165,7 +165,7 @@ def is_engine(pid: int) -> bool:
 
 
 class MariaDbOnHost:
-    """The private server of ours, bound to its host's address, with an account for other hosts; and any statement as
+    """The managed server of ours, bound to its host's address, with an account for other hosts; and any statement as
     its root."""
 
     def __init__(self, host: Host) -> None:

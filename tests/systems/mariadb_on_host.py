@@ -1,4 +1,4 @@
-"""`mariadb_on_host.py ADDRESS`: a private MariaDB bound to this address. It tells its port and an account for all hosts
+"""`mariadb_on_host.py ADDRESS`: a managed MariaDB bound to this address. It tells its port and an account for all hosts
 as a line of JSON, then answers each line of input, a statement, with a line of rows; and ends with its input."""
 
 from __future__ import annotations

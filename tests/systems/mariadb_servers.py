@@ -1,4 +1,4 @@
-"""MariaDB servers of tests: private ones, logins to them, and the same server as an existing one."""
+"""MariaDB servers of tests: managed ones, logins to them, and the same server as an existing one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bakeoff.systems.server.existing import ExistingServer
 from builders.systems import configured
 
 
-def private(place: Path, settings: dict[str, Any] | None = None, name: str = "a", **levels: Any) -> MariaDb:
+def managed(place: Path, settings: dict[str, Any] | None = None, name: str = "a", **levels: Any) -> MariaDb:
     return cast(MariaDb, configured("mariadb", place / name, {"start": {"settings": settings or {}}}, **levels))
 
 

@@ -1,4 +1,4 @@
-"""One private node of Cassandra, and the same as an existing cluster, against the real thing."""
+"""One managed node of Cassandra, and the same as an existing cluster, against the real thing."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from bakeoff.fleet.hosts import LocalHost
 from bakeoff.model.boundary import Interval, Phase, RunResult, RunSpec, TimeLimit, Warning
 from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import wait_until
-from mariadb_servers import bench_login, private
+from mariadb_servers import bench_login, managed
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
@@ -23,7 +23,7 @@ THREADS = 4
 @pytest.fixture
 def mariadb(place: Path) -> Iterator[MariaDb]:
     # A statement that waits for a row would go on for longer than any test.
-    system = private(place, {"innodb_lock_wait_timeout": 3600})
+    system = managed(place, {"innodb_lock_wait_timeout": 3600})
     system.start()
     try:
         yield system

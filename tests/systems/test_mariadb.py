@@ -1,4 +1,4 @@
-"""The private MariaDB, against the real thing: who gets in, what it says about itself, its data put back."""
+"""The managed MariaDB, against the real thing: who gets in, what it says about itself, its data put back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bakeoff.errors import ServerError
 from bakeoff.provision.process import server_account
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.systems import configured, node_of
-from mariadb_servers import bench_login, count_rows, private, write_rows
+from mariadb_servers import bench_login, count_rows, managed, write_rows
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
@@ -94,7 +94,7 @@ def test_facts_name_product_version_and_the_settings_that_decide(mariadb: MariaD
 
 @pytest.mark.parametrize(("level", "flush"), [("full", "1"), ("relaxed", "2"), ("none", "0")])
 def test_a_durability_level_is_set_and_read_back(place: Path, level: str, flush: str) -> None:
-    system = private(place, {"innodb_log_file_size": "8M"}, durability=level)
+    system = managed(place, {"innodb_log_file_size": "8M"}, durability=level)
     system.start()
     try:
         facts = node_of(system).facts()
@@ -165,7 +165,7 @@ def test_another_instance_opens_the_snapshot_with_its_own_password(own: MariaDb,
     write_rows(own, 1_000)
     own.snapshot(place / "snapshot")
     own.stop()
-    other = private(place, {"innodb_buffer_pool_size": "32M"}, name="other")
+    other = managed(place, {"innodb_buffer_pool_size": "32M"}, name="other")
     other.restore(place / "snapshot")
     try:
         assert count_rows(other) == 1_000

@@ -105,7 +105,7 @@ def test_an_unreachable_server_is_named_with_its_address(address: str) -> None:
 
 @pytest.fixture(scope="module")
 def encrypted(mariadb_program: Any) -> Iterator[MariaDb]:
-    """A private server with TLS."""
+    """A managed server with TLS."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         system = cast(MariaDb, configured("mariadb", Path(folder) / "a", {"start": True, "tls": True}))

@@ -1,4 +1,4 @@
-"""How a private MariaDB ends: killed, frozen, with its bakeoff, under another user."""
+"""How a managed MariaDB ends: killed, frozen, with its bakeoff, under another user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bakeoff.provision.process import start_ticks
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.pages import cached_pages
 from builders.systems import node_of
-from mariadb_servers import private, wait_until_gone
+from mariadb_servers import managed, wait_until_gone
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
@@ -59,7 +59,7 @@ def test_a_frozen_server_neither_hangs_us_nor_survives(own: MariaDb, monkeypatch
 
 
 def test_stopping_twice_or_before_the_start_is_fine(place: Path) -> None:
-    system = private(place)
+    system = managed(place)
     system.stop()
     system.start()
     system.stop()
@@ -138,7 +138,7 @@ def test_an_ordinary_user_can_start_one_too(place: Path) -> None:
 
 def test_a_cold_server_reads_everything_from_its_files(place: Path) -> None:
     """Whether it ran on (reuse, reload) or was just restored; and it does not read back what its pool held before."""
-    system = private(place, {"innodb_buffer_pool_dump_pct": 100})
+    system = managed(place, {"innodb_buffer_pool_dump_pct": 100})
 
     def pages_read_by_a_scan() -> int:
         def read() -> int:

@@ -1,4 +1,4 @@
-"""What a private MariaDB cannot be started with, and what is said then."""
+"""What a managed MariaDB cannot be started with, and what is said then."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from builders.systems import configured, node_of
-from mariadb_servers import bench_login, private
+from mariadb_servers import bench_login, managed
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
 
 def test_an_unknown_setting_is_named_with_the_nearest_known_one(place: Path) -> None:
-    system = private(place, {"innodb_bufer_pool_size": "64M"})
+    system = managed(place, {"innodb_bufer_pool_size": "64M"})
     with pytest.raises(PlanError, match="does not know the setting 'innodb_bufer_pool_size'") as refused:
         system.start()
     assert refused.value.hint == "did you mean `innodb_buffer_pool_size`?"
@@ -28,14 +28,14 @@ def test_an_unknown_setting_is_named_with_the_nearest_known_one(place: Path) -> 
     [("innodb_flush_method", "nosuch"), ("innodb_buffer_pool_size", "12Q"), ("innodb_doublewrite", "maybe")],
 )
 def test_a_value_the_server_does_not_take_is_named(place: Path, name: str, value: str) -> None:
-    system = private(place, {name: value})
+    system = managed(place, {name: value})
     with pytest.raises(PlanError, match=f"does not take '{value}' as '{name}'"):
         system.start()
     assert not system.alive()
 
 
 def test_a_value_the_server_adjusts_is_a_fact(place: Path) -> None:
-    system = private(place, {"innodb_log_file_size": "1000"})
+    system = managed(place, {"innodb_log_file_size": "1000"})
     system.start()
     try:
         assert "adjusted to 4194304" in node_of(system).facts().portable["adjusted"]
@@ -45,7 +45,7 @@ def test_a_value_the_server_adjusts_is_a_fact(place: Path) -> None:
 
 def test_more_memory_than_there_is_says_so(place: Path) -> None:
     with pytest.raises(ServerError, match="could not allocate the memory"):
-        private(
+        managed(
             place, {"innodb_buffer_pool_size": "100000T"}
         ).start()  # no address space has it, however much the kernel promises
 
@@ -84,11 +84,11 @@ def test_a_folder_closed_to_nobody_is_refused_by_name(place: Path) -> None:
     closed = place / "closed"
     closed.mkdir(mode=0o700)
     with pytest.raises(ServerError, match=f"{closed} is closed to other users"):
-        private(closed).start()
+        managed(closed).start()
 
 
 def test_a_folder_with_a_long_name_works_all_the_same(place: Path) -> None:
-    system = private(place / ("long" * 25))
+    system = managed(place / ("long" * 25))
     system.start()
     try:
         bench_login(system, unix_socket=str(system.server.socket), host=None).close()

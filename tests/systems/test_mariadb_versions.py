@@ -50,7 +50,7 @@ repetitions = 1
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[MariaDb]:
-    """A running private server of each version, for tests that leave it as they found it."""
+    """A running managed server of each version, for tests that leave it as they found it."""
     with running("mariadb", {"start": {"version": fetched(SOURCES, request.param)}}, durability="full") as system:
         yield cast(MariaDb, system)
 

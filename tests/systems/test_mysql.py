@@ -48,7 +48,7 @@ repetitions = 1
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def mysql(request: pytest.FixtureRequest) -> Iterator[MySql]:
-    """A running private server of each version, for tests that leave it as they found it."""
+    """A running managed server of each version, for tests that leave it as they found it."""
     with running("mysql", {"start": {"version": fetched(SOURCES, request.param)}}, durability="full") as system:
         yield cast(MySql, system)
 

@@ -15,7 +15,7 @@ from bakeoff.fleet.hosts import LocalHost
 from bakeoff.model.boundary import Interval, NameRoute, Phase, RunResult, RunSpec, TimeLimit
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.server.process import DatabaseServer
-from mariadb_servers import private
+from mariadb_servers import managed
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
@@ -30,7 +30,7 @@ def pair(mariadb_program: object) -> Iterator[tuple[MariaDb, MariaDb]]:
     """With one password."""
     folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     folder.chmod(0o755)  # the server may run as nobody, to whom pytest's own folders are closed
-    both = private(folder, name="a"), private(folder, name="b")
+    both = managed(folder, name="a"), managed(folder, name="b")
     both[1].server.bench_password = both[0].server.bench_password
     try:
         for system in both:

@@ -82,8 +82,8 @@ def test_a_client_library_of_before_is_refused_with_what_to_do(kind: str, client
 def test_a_key_of_a_server_is_found_relative_to_the_plan_and_a_private_one_needs_none() -> None:
     keyed = configured("mysql", Path("/plans"), {"address": "db1", "server_public_key_file": "key.pem"})
     assert keyed.engine_driver()[0]["server_public_key_file"] == "/plans/key.pem"
-    private = refusal("mariadb", {"start": True, "server_public_key_file": "key.pem"})
-    assert private.where == "systems.mariadb.server_public_key_file"
+    managed = refusal("mariadb", {"start": True, "server_public_key_file": "key.pem"})
+    assert managed.where == "systems.mariadb.server_public_key_file"
 
 
 def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:

@@ -1,4 +1,4 @@
-"""The private PostgreSQL and existing servers, against the real thing."""
+"""The managed PostgreSQL and existing servers, against the real thing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = 20_000
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("postgresql_program")]
 
 
-def private(place: Path, start: dict[str, Any] | None = None, name: str = "a", **levels: Any) -> PostgreSql:
+def managed(place: Path, start: dict[str, Any] | None = None, name: str = "a", **levels: Any) -> PostgreSql:
     more = {"tls": levels.pop("tls")} if "tls" in levels else {}
     return cast(PostgreSql, configured("postgresql", place / name, {"start": start or True, **more}, **levels))
 
@@ -33,7 +33,7 @@ def private(place: Path, start: dict[str, Any] | None = None, name: str = "a", *
 @pytest.fixture
 def own(place: Path) -> Iterator[PostgreSql]:
     """A server that a test may stop, kill and fill."""
-    system = private(place)
+    system = managed(place)
     system.start()
     yield system
     system.stop()
@@ -132,7 +132,7 @@ def test_started_by_root_it_runs_as_nobody(postgresql: PostgreSql) -> None:
 
 
 def test_its_processes_are_all_its_own_and_none_outlives_a_kill(place: Path) -> None:
-    system = private(place)
+    system = managed(place)
     system.start()
     try:
         with as_bench(system) as control:
@@ -204,7 +204,7 @@ def test_a_copy_of_the_data_opens_in_another_instance_with_its_own_password(own:
     run(own, "DROP TABLE t")
     own.make_cold()
     assert run(own, "SELECT to_regclass('t')") is None
-    other = private(place, name="b")
+    other = managed(place, name="b")
     try:
         other.restore(place / "snapshot")
         assert run(other, "SELECT count(*) FROM t") == ROWS
@@ -215,7 +215,7 @@ def test_a_copy_of_the_data_opens_in_another_instance_with_its_own_password(own:
 
 def test_a_setting_that_the_server_does_not_know_is_named_with_the_nearest_one(place: Path) -> None:
     with pytest.raises(PlanError, match="does not know the setting 'shared_bufers'") as refused:
-        private(place, {"settings": {"shared_bufers": "1GB"}}).start()
+        managed(place, {"settings": {"shared_bufers": "1GB"}}).start()
     assert "`shared_buffers`" in refused.value.hint
 
 
@@ -229,7 +229,7 @@ def test_the_oldest_and_the_newest_major_tell_the_same_of_themselves(place: Path
     if source is None or lacking:
         pytest.skip(f"PostgreSQL {major}: {lacking}")
     source.have(major)
-    system = private(place, {"version": major}, tls=True)
+    system = managed(place, {"version": major}, tls=True)
     system.start()
     try:
         facts, counters, debt = node_of(system).facts(), node_of(system).counters(), node_of(system).debt()

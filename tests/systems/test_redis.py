@@ -1,4 +1,4 @@
-"""Redis as a private server: started without a container or root, measured and copied as others are."""
+"""Redis as a managed server: started without a container or root, measured and copied as others are."""
 
 from __future__ import annotations
 

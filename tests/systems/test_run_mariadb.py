@@ -1,4 +1,4 @@
-"""The main job on a real MariaDB: private and existing, healthy, frozen and killed."""
+"""The main job on a real MariaDB: managed and existing, healthy, frozen and killed."""
 
 from __future__ import annotations
 

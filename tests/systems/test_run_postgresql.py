@@ -1,4 +1,4 @@
-"""The main job on a real PostgreSQL: private, over TLS, and existing."""
+"""The main job on a real PostgreSQL: managed, over TLS, and existing."""
 
 from __future__ import annotations
 

@@ -102,5 +102,5 @@ class Unasked(Control):
 
 def test_a_node_says_what_is_isolated_in_place_of_a_level() -> None:
     asked = Unasked(Login(Address("127.0.0.1", 1), "bench", ""), "ks", where="systems.c")
-    facts = CassandraNode("n1", "node", "127.0.0.1:1", Access(lambda: asked, lambda: [], dict, private=True)).facts()
+    facts = CassandraNode("n1", "node", "127.0.0.1:1", Access(lambda: asked, lambda: [], dict, managed=True)).facts()
     assert facts.portable["isolation"] == "each row by itself, no transactions"

@@ -73,7 +73,7 @@ def test_a_name_that_no_keyspace_can_have_is_refused(name: str) -> None:
     assert error.what.startswith(f'`keyspace`: "{name}" cannot name a keyspace: a name has 1 to 48 letters')
 
 
-@pytest.mark.parametrize("table", [{}, {"address": "db1"}], ids=["private", "existing"])
+@pytest.mark.parametrize("table", [{}, {"address": "db1"}], ids=["managed", "existing"])
 @pytest.mark.parametrize("name", ["system", "system_auth", "System_Schema"])
 def test_a_keyspace_of_the_servers_own_is_refused(name: str, table: dict[str, Any]) -> None:
     error = refused({**table, "keyspace": name})

@@ -173,12 +173,12 @@ def test_a_cell_that_is_compared_with_none_differs_from_none(tmp_path: Path) -> 
 def test_a_file_in_the_clients_process_is_no_server(tmp_path: Path) -> None:
     sides = (
         A,
-        replace(A, name="b", private=False),
+        replace(A, name="b", managed=False),
         replace(SQLITE, name="c"),
-        replace(SQLITE, name="d", private=False),
+        replace(SQLITE, name="d", managed=False),
     )
     where = [system.where for system in configuration_of(bundle(tmp_path, *sides)).systems]
-    assert where == ["private server", "existing server", "private file", "existing file"]
+    assert where == ["managed server", "existing server", "managed file", "existing file"]
 
 
 def names(differences: list[Difference]) -> list[str]:
@@ -233,7 +233,7 @@ def test_a_level_that_the_plan_gives_to_one_of_two_instances_is_no_accident(tmp_
     assert listed.undeclared == []
 
 
-@pytest.mark.parametrize("change", [{"private": False}, {"kind": "mysql", "product": "MySQL"}])
+@pytest.mark.parametrize("change", [{"managed": False}, {"kind": "mysql", "product": "MySQL"}])
 def test_what_servers_of_others_or_of_another_kind_have_is_undeclared(tmp_path: Path, change: dict[str, Any]) -> None:
     b = replace(A, name="b", version="11.4.2", memory_bytes=4 << 30, settings={"io_capacity": "2000"}, **change)
     listed = configuration_of(bundle(tmp_path, A, b))

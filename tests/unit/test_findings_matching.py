@@ -95,7 +95,7 @@ def test_a_setting_is_what_the_server_says_that_it_is() -> None:
 
 
 def facts(**settings: str) -> FactsRecord:
-    nothing: dict[str, Any] = {"portable": {}, "declared": {}, "private": True}
+    nothing: dict[str, Any] = {"portable": {}, "declared": {}, "managed": True}
     return FactsRecord(product="SQLite", version="3", settings=settings, **nothing)
 
 

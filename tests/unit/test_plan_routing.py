@@ -77,7 +77,7 @@ REPLICATED = "[systems.mariadb]\nreplicas = 2"
 WRITES = "preset = 'a'"
 
 
-@pytest.mark.parametrize("systems", [REPLICATED, NODES], ids=["private", "existing"])
+@pytest.mark.parametrize("systems", [REPLICATED, NODES], ids=["managed", "existing"])
 def test_a_plan_without_a_route_means_the_primary_where_others_follow_it(systems: str) -> None:
     unsaid, said = (
         read(factors, systems=systems, workload=WRITES, measure="reset = 'none'", must_run=False).cells[0]

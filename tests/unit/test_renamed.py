@@ -108,12 +108,14 @@ def test_a_bundle_with_the_names_of_before_is_read(folder: Path) -> None:
     rewritten(folder, "runs/b01-c01/result.json", of_run)
     rewritten(folder, "plan.json", of_plan)
     rewritten(folder, "bundle.json", of_info)
+    rewritten(folder, "facts/c01.json", lambda facts: facts.update(private=facts.pop("managed")))
     bundle = Bundle.open(folder)
     run = bundle.runs[0]
     assert (run.id, bundle.damage) == ("b01-c01", [])
     assert (run.latency_probe[0].median_ratio, run.concurrent_runs) == (1.5, ['pid 7, "other"'])
     assert (run.error_ratio_outside_faults, run.machine.server_not_distinguished) == (0.0, True)
     assert run.validity[-1].name == "latency probe"
+    assert bundle.facts["c01"].managed
     assert bundle.info.analysed_repetitions == [5]
     assert bundle.plan.resolved["measure"] == {"latency_probe": True}
     assert bundle.plan.limits == ["time_to_server_recovery_s < 5s"]

@@ -24,7 +24,7 @@ def limits(
     messages: tuple[str, ...] = (),
     search: bool = False,
 ) -> str:
-    """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
+    """facts: of each system, whether it is managed and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
     cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={})
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
@@ -33,8 +33,8 @@ def limits(
     plan.placement = {key: [0] for key in placement}
     portable = {"table_format": tables} if tables else {}
     told = {
-        str(n): SimpleNamespace(private=private, embedded=embedded, portable=portable)
-        for n, (private, embedded) in enumerate(facts)
+        str(n): SimpleNamespace(managed=managed, embedded=embedded, portable=portable)
+        for n, (managed, embedded) in enumerate(facts)
     }
     load = SimpleNamespace(system="m", cells=["0"], size_on_disk_bytes=sizes[0], values_bytes=sizes[1])
     load.dataset, load.checks = dataset, [SimpleNamespace(name=name) for name in checks]

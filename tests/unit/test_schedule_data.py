@@ -44,7 +44,7 @@ class Ledger:
         return [one for one in self.found if one.name in tables]
 
 
-def instance(reset: str = "none", *found: Found, private: bool = False) -> Instance:
+def instance(reset: str = "none", *found: Found, managed: bool = False) -> Instance:
     """With all that would start anything replaced."""
     made = object.__new__(Instance)
     sizes = {"loaded_rows": 100, "size_estimate_bytes": 0}
@@ -60,7 +60,7 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
         Any,
         SimpleNamespace(
             name="s",
-            private=private,
+            managed=managed,
             keeps_data=True,
             ledger=lambda: Ledger(*found),
             size_on_disk_bytes=lambda: None,
@@ -101,10 +101,10 @@ def test_after_a_run_that_came_to_no_end_nobody_knows_what_it_did() -> None:
 
 
 def test_systems_on_one_table_share_its_history_and_private_ones_begin_anew() -> None:
-    for private, expected in ((False, [*DID, *DID]), (True, DID)):
-        one, other = instance(private=private), instance(private=private)
+    for managed, expected in ((False, [*DID, *DID]), (True, DID)):
+        one, other = instance(managed=managed), instance(managed=managed)
         assert one.data
-        if private:
+        if managed:
             one.data.snapshot = cast(Any, "snapshot")
         one.reset(cast(Any, None))
         one.done_with(DID)
@@ -114,7 +114,7 @@ def test_systems_on_one_table_share_its_history_and_private_ones_begin_anew() ->
 
 
 def test_a_private_system_without_a_copy_loads_for_itself() -> None:
-    assert not instance(private=True).take(Data())
+    assert not instance(managed=True).take(Data())
 
 
 BOTH = (Found("t", ours=False), Found("u", ours=True, whole=True))

@@ -126,7 +126,7 @@ def setting() -> Sequence[Any]:
     )
     system = SimpleNamespace(
         name="s",
-        private=True,
+        managed=True,
         runs_here=lambda: True,
         nodes=list,
         engine_driver=lambda: ({"kind": "null"}, {}),

@@ -123,9 +123,9 @@ def test_the_machine_that_the_hypervisor_took_most_from_is_named() -> None:
         assert found.words == words.format(machine)
 
 
-def system(*, embedded: bool = False, private: bool = True, here: bool = True) -> System:
+def system(*, embedded: bool = False, managed: bool = True, here: bool = True) -> System:
     told = SimpleNamespace(
-        private=private,
+        managed=managed,
         capabilities=lambda: SimpleNamespace(embedded=embedded),
         runs_here=lambda: here,
         engine_driver=lambda: ({"kind": "null"}, {}),
@@ -140,8 +140,8 @@ def test_the_client_has_cores_of_its_own_where_nothing_of_the_system_can_run() -
     apart = read(systems=MARIADB, measure="placement = { client = '0', server = '1' }")
     assert shares_cores(anywhere, system())
     assert not shares_cores(apart, system())
-    assert shares_cores(apart, system(private=False)), "where an existing server runs is not ours to say"
-    assert not shares_cores(anywhere, system(private=False, here=False))
+    assert shares_cores(apart, system(managed=False)), "where an existing server runs is not ours to say"
+    assert not shares_cores(anywhere, system(managed=False, here=False))
     assert shares_cores(apart, system(embedded=True))
 
 

@@ -1,4 +1,4 @@
-"""A private server that ended or froze between two runs is told by name with the next run."""
+"""A managed server that ended or froze between two runs is told by name with the next run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Server:
 class Three:
     """A system whose servers all serve again once it was started."""
 
-    private = True
+    managed = True
 
     def __init__(self) -> None:
         self.found = {name: Server() for name in ("n1", "n2", "n3")}
@@ -103,7 +103,7 @@ def test_a_server_that_nobody_has_started_yet_is_no_news(tmp_path: Path) -> None
 
 
 def test_a_system_that_waited_for_its_turn_is_no_news() -> None:
-    """One private system runs at a time: before a run all others are stopped."""
+    """One managed system runs at a time: before a run all others are stopped."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         system = Sleepers(Path(folder) / "system", "a", "b")

@@ -61,9 +61,9 @@ class FakeControl:
         return [(name.upper(),) for name in self._variables]
 
 
-def node(variables: dict[str, str], *, private: bool) -> MySqlNode:
+def node(variables: dict[str, str], *, managed: bool) -> MySqlNode:
     control = cast(Control, FakeControl(variables))
-    return MySqlNode("server", "primary", "", Access(lambda: control, private=private))
+    return MySqlNode("server", "primary", "", Access(lambda: control, managed=managed))
 
 
 SECRET = {
@@ -81,10 +81,10 @@ PLAIN = {"innodb_io_capacity": "2000", "max_connections": "500", "optimizer_swit
 @pytest.mark.parametrize("product", ["MariaDB", "MySQL"])
 def test_of_an_existing_server_only_what_shapes_a_load_is_copied(product: str) -> None:
     variables = {**SECRET, **PLAIN}
-    assert node(variables, private=False).read_settings(Product(product, "1"), variables) == PLAIN
+    assert node(variables, managed=False).read_settings(Product(product, "1"), variables) == PLAIN
 
 
 def test_of_a_server_of_ours_everything_that_was_changed_is_told() -> None:
     variables = {"init_connect": "SET x = 1", "datadir": "/x"}
-    read = node(variables, private=True).read_settings(Product("MariaDB", "1"), variables)
+    read = node(variables, managed=True).read_settings(Product("MariaDB", "1"), variables)
     assert read == {"init_connect": "SET x = 1"}

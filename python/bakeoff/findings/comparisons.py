@@ -276,7 +276,7 @@ def _durability_is_declared(base: CellRecord, other: CellRecord, facts: Facts) -
     the difference."""
     factor = any(_is_durability(name) for cell in (base, other) for name in cell.levels)
     asked = all(cell.durability is not None and cell.durability == _level(cell, facts) for cell in (base, other))
-    ours = all(cell.id in facts and facts[cell.id].private for cell in (base, other))
+    ours = all(cell.id in facts and facts[cell.id].managed for cell in (base, other))
     return factor or asked or (base.kind == other.kind and ours)
 
 

@@ -59,7 +59,7 @@ class SystemEntry(Document):
     name: str
     product: str
     version: str
-    where: str  # private or existing
+    where: str  # managed or existing
     client: str
     #: Settings that only it has, or that differ: name -> value.
     settings: dict[str, str] = Field(default_factory=dict)
@@ -255,7 +255,7 @@ def _entry(
         name=name,
         product=_product(facts),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
-        where=f"{'private' if facts[0].private else 'existing'} {'file' if facts[0].embedded else 'server'}",
+        where=f"{'managed' if facts[0].managed else 'existing'} {'file' if facts[0].embedded else 'server'}",
         client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),
@@ -350,7 +350,7 @@ def cause(contest: Contest, meetings: Sequence[Meeting], facts: Mapping[str, Fac
     """What the difference of these follows from: "version"; "" where nothing that the plan says can have made it, or
     something else may have."""
     told = [[(cell, facts[cell.id]) for cell in meeting.values()] for meeting in meetings]
-    if not all(fact.private and cell.kind == meeting[0][0].kind for meeting in told for cell, fact in meeting):
+    if not all(fact.managed and cell.kind == meeting[0][0].kind for meeting in told for cell, fact in meeting):
         return ""
     built = ["packager"] if packagers(fact for meeting in told for _, fact in meeting) else []
     if contest.factor != "system":

@@ -158,8 +158,8 @@ def configured(
     cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source
 ) -> tuple[list[Cell], dict[str, bool]]:
     """Lets each kind of system check the options of its cells. Returns the cells with the names of their nodes, where
-    there are several, and the way to them, and whether each system is private."""
-    private: dict[str, bool] = {}
+    there are several, and the way to them, and whether each system is managed."""
+    managed: dict[str, bool] = {}
     roles: dict[str, Mapping[str, str]] = {}
     found: list[Cell] = []
     for cell in cells:
@@ -170,12 +170,12 @@ def configured(
                 system = cell.configure(
                     kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir
                 )
-            private[name], roles[key] = system.private, system.roles()
+            managed[name], roles[key] = system.managed, system.roles()
         _check_route(cell, roles[key], source)
         several = [*roles[key]] if len(roles[key]) > 1 else []
         record = cell.record.model_copy(update={"nodes": several})
         found.append(replace(cell, record=record, routing=cell.routing.decided(roles[key])))
-    return found, private
+    return found, managed
 
 
 def _check_route(cell: Cell, roles: Mapping[str, str], source: Source) -> None:
@@ -238,7 +238,7 @@ def _servers(cell: Cell, kind: type[System], source: Source, document: PlanDocum
     with placed(cell.record.system, kind.kind, source):
         timeout_s = document.measure.timeout
         system = cell.configure(kind, workdir=NOWHERE, timeout_s=timeout_s, base_dir=source.base_dir)
-    return tuple(system.roles()) if system.private else ()
+    return tuple(system.roles()) if system.managed else ()
 
 
 def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, source: Source) -> PlannedFault:

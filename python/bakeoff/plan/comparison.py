@@ -192,7 +192,7 @@ def _where(plan: ResolvedPlan, text: str) -> str:
 REPETITIONS_FOR_A_COMPARISON = 5
 
 
-def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], record: PlanRecord) -> list[str]:
+def advice(document: PlanDocument, cells: list[Cell], managed: Mapping[str, bool], record: PlanRecord) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
@@ -210,7 +210,7 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
-    if names := ", ".join(name for name in again if not private[name]):
+    if names := ", ".join(name for name in again if not managed[name]):
         words.append(
             f"before each run the workload's tables on {names} are dropped and reloaded, if bakeoff created them"
         )

@@ -18,10 +18,10 @@ def data_of(document: PlanDocument, system: str) -> str:
 
 
 def with_resets(
-    cells: list[Cell], document: PlanDocument, private: Mapping[str, bool], kinds: Kinds, source: Source
+    cells: list[Cell], document: PlanDocument, managed: Mapping[str, bool], kinds: Kinds, source: Source
 ) -> list[Cell]:
     """The cells with what their systems and their work allow, where the plan does not say it."""
-    deciding = _Deciding(cells, document, private, kinds, source)
+    deciding = _Deciding(cells, document, managed, kinds, source)
     resets = {name: deciding.reset(name) for name in dict.fromkeys(cell.record.system for cell in cells)}
     decided = [
         replace(cell, record=cell.record.model_copy(update={"reset": resets[cell.record.system]})) for cell in cells
@@ -46,13 +46,13 @@ class _Deciding:
         self,
         cells: list[Cell],
         document: PlanDocument,
-        private: Mapping[str, bool],
+        managed: Mapping[str, bool],
         kinds: Kinds,
         source: Source,
     ) -> None:
         self._cells = cells
         self._document = document
-        self._private = private
+        self._managed = managed
         self._kinds = kinds
         self._source = source
 
@@ -95,7 +95,7 @@ class _Deciding:
         said, place = self._said(name), self.place(name, "reset")
         if said is None:
             return self._default()
-        if said == "restore" and not self._private[name]:
+        if said == "restore" and not self._managed[name]:
             hint = 'write reset = "reload" or "none", or "reuse" for workloads that do not write'
             raise self._source.error(f"{name} is an existing system, whose data cannot be restored", *place, hint=hint)
         if said == "restore" and not self._kinds[name].capabilities().restore:
@@ -107,9 +107,9 @@ class _Deciding:
 
     def _default(self) -> str:
         """The same for all systems that are loaded and for which the plan says nothing."""
-        names = [name for name in self._private if data_of(self._document, name) == "load" and self._said(name) is None]
+        names = [name for name in self._managed if data_of(self._document, name) == "load" and self._said(name) is None]
         writing = _writing(cell for cell in self._cells if cell.record.system in names)
-        existing = [name for name in names if not self._private[name]]
+        existing = [name for name in names if not self._managed[name]]
         if existing and writing is not None:
             hint = (
                 'write reset = "reload": its own tables are reloaded before each run; or "none": each run starts'
@@ -178,14 +178,14 @@ def by_system(cells: Iterable[Cell], read: Callable[[Cell], str]) -> str:
     return ", ".join(f"{value} ({', '.join(names)})" for value, names in found.items())
 
 
-def decide_cache(document: PlanDocument, private: Mapping[str, bool], source: Source) -> str:
+def decide_cache(document: PlanDocument, managed: Mapping[str, bool], source: Source) -> str:
     """What the plan says. Else warm, unless data are there already: warming would read every table of a server that
     others use, before each run. Only a system of ours can be made cold."""
     measure = document.measure
-    if measure.cache == "cold" and not all(private.values()):
-        name = next(name for name, own in private.items() if not own)
+    if measure.cache == "cold" and not all(managed.values()):
+        name = next(name for name, own in managed.items() if not own)
         hint = 'write cache = "warm" or "as-is"'
         raise source.error(
             f"{name} is an existing system, whose cache cannot be emptied", "measure", "cache", hint=hint
         )
-    return measure.cache or ("as-is" if any(data_of(document, name) == "existing" for name in private) else "warm")
+    return measure.cache or ("as-is" if any(data_of(document, name) == "existing" for name in managed) else "warm")

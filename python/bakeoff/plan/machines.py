@@ -245,7 +245,7 @@ def unstarted(plan: ResolvedPlan, kinds: Kinds) -> list[str]:
         system = cell.configure(
             kinds[cell.record.kind], workdir=NOWHERE, timeout_s=plan.timeout_s, base_dir=plan.base_dir
         )
-        if system.private and not system.capabilities().embedded:
+        if system.managed and not system.capabilities().embedded:
             names[cell.record.system] = None
     return list(names)
 
@@ -257,7 +257,7 @@ def _refuse_unreachable(system: System, fleet: FleetSpec, source: Source) -> Non
     if system.capabilities().embedded:
         what = f"{system.name} runs inside the client, on a file of this machine, and {where}"
         raise source.error(what, "fleet", hint="leave [fleet] out, or write local = 2 in it: workers on this machine")
-    if system.private:
+    if system.managed:
         hint = 'name a server that they reach, address = "db1:3306"; or write local = 2 in [fleet]'
         raise source.error(
             f"{system.name} is a managed server, which only this machine reaches, and {where}", "fleet", hint=hint

@@ -175,14 +175,14 @@ class _Reading:
         if search:
             warnings += check_limits(search.limits, cells, source, "search", "while")
             refuse_pointless(search, rates_of(cells), source)
-        cells, private = check.configured(cells, builder.kinds, measure, source)
+        cells, managed = check.configured(cells, builder.kinds, measure, source)
         fleet = document.fleet.spec(source.base_dir) if document.fleet else None
         if fleet is not None:
             warnings += check_fleet(fleet, cells, builder.kinds, measure, source, must_run=self.must_run)
-        cells = data.with_resets(cells, document, private, builder.kinds, source)
+        cells = data.with_resets(cells, document, managed, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)
-        cache = data.decide_cache(document, private, source)
+        cache = data.decide_cache(document, managed, source)
         cells = with_ids(cells, document, cache, source)
         # After the ids: which sources a machine has is no part of what a cell is.
         kinds = builder.kinds
@@ -200,7 +200,7 @@ class _Reading:
         record = record_of(
             document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search, fleet
         )
-        warnings += advice(document, cells, private, record)
+        warnings += advice(document, cells, managed, record)
         return ResolvedPlan(
             path=source.path,
             text=source.text,

@@ -1,8 +1,8 @@
 """The life of one managed server process: its folder, port, socket and log, on loopback only.
 
-A system's own server derives from PrivateServer and says what is its product's; the rest is the same for all:
+A system's own server derives from ManagedServer and says what is its product's; the rest is the same for all:
 
-    class Postgres(PrivateServer):
+    class Postgres(ManagedServer):
         product = "PostgreSQL"
         stop_signal = signal.SIGINT                     # its way to end soon and whole
         def has_data(self, folder): ...                 # whether there is a data directory in this folder
@@ -111,7 +111,7 @@ class ServerSpec:
     passwords: Passwords = field(default_factory=Passwords)
 
 
-class PrivateServer(ABC):
+class ManagedServer(ABC):
     product: ClassVar[str]
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     #: It listens at this address of loopback, and at no other of the machine.

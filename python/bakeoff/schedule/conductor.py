@@ -194,7 +194,7 @@ class Conductor:
     def _instance(self, cell: Cell) -> Instance:
         """The loaded instance for a cell, after every other managed server has been stopped: one at a time runs."""
         for key, other in self._instances.items():
-            if key != cell.instance_key and other.system.private and other.system.alive():
+            if key != cell.instance_key and other.system.managed and other.system.alive():
                 other.system.stop()
         instance = self._instances.get(cell.instance_key)
         if instance is None or not instance.loaded:

@@ -19,7 +19,7 @@ from ..errors import BakeoffError
 from ..model import faults as model
 from ..model.boundary import Interval, RunResult
 from ..model.faults import FaultRecord, PlannedFault
-from ..provision.server import PrivateServer
+from ..provision.server import ManagedServer
 from .merge import Timeline
 
 #: Between two attempts to end what is being started when nobody wants it any more.
@@ -35,7 +35,7 @@ class Faults:
     def __init__(
         self,
         planned: Sequence[PlannedFault],
-        servers: Mapping[str, PrivateServer],
+        servers: Mapping[str, ManagedServer],
         rejoin: Callable[[str], str],
         mark: Callable[[int], None],
         window_unix_s: float,

@@ -109,7 +109,7 @@ class Instance:
 
     def start(self) -> None:
         """Starts what of a managed system has ended, or is frozen; looks at an existing one the first time."""
-        if not self._started or (self.system.private and not self.system.whole()):
+        if not self._started or (self.system.managed and not self.system.whole()):
             self.system.start()
             self._started = True
             self._pin()
@@ -206,12 +206,12 @@ class Instance:
     def _keeps_copy(self) -> bool:
         """For what comes before each run, or for other systems that begin with the same data."""
         sharing = {cell.instance_key for cell in self.plan.cells if cell.load_key == self.cell.load_key}
-        shared = self.system.private and len(sharing) > 1 and self.system.capabilities().restore
+        shared = self.system.managed and len(sharing) > 1 and self.system.capabilities().restore
         return self.cell.reset == "restore" or (shared and self.cell.reset != "reload")
 
     def take(self, data: Data) -> bool:
         """Begins with data that another system has loaded; False if it has to load them itself."""
-        if self.system.private and data.snapshot is None:
+        if self.system.managed and data.snapshot is None:
             return False
         if data.snapshot is not None:
             self.system.restore(data.snapshot)
@@ -220,7 +220,7 @@ class Instance:
         self.start()
         if self.plan.record.cache == "cold":
             self._refuse_memory()
-        self.data = Data(data.begun, snapshot=data.snapshot) if self.system.private else data
+        self.data = Data(data.begun, snapshot=data.snapshot) if self.system.managed else data
         return True
 
     def reset(self, folder: Path) -> None:
@@ -276,7 +276,7 @@ class Instance:
                 )
             ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)
             self._tables_begun = True
-        may_drop = self.system.private or self.allow_drop
+        may_drop = self.system.managed or self.allow_drop
         done = self.phases.load(
             self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress
         )
@@ -328,7 +328,7 @@ class Instance:
             settings=facts.settings,
             portable=portable,
             declared=self.system.declared(),
-            private=self.system.private,
+            managed=self.system.managed,
             embedded=self.system.capabilities().embedded,
         )
 
@@ -347,7 +347,7 @@ class Instance:
 
     def _pin(self) -> None:
         """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
-        if not self.plan.measure.placement.server or not self.system.private:
+        if not self.plan.measure.placement.server or not self.system.managed:
             return
         for pid in self.system.pids():
             try:

@@ -62,7 +62,7 @@ def shares_cores(plan: ResolvedPlan, system: System) -> bool:
     this machine that `placement` does not keep apart."""
     if system.capabilities().embedded:
         return True
-    apart = system.private and plan.measure.placement.client and plan.measure.placement.server
+    apart = system.managed and plan.measure.placement.client and plan.measure.placement.server
     return system.runs_here() and not (
         apart and set(plan.measure.placement.client).isdisjoint(plan.measure.placement.server)
     )

@@ -143,7 +143,7 @@ def _measure(
         engines.begin(begin_ns)
         window_unix_s = begin_ns / 1e9 + plan.warm_up_s
         faults = Faults(cell.record.faults, system.servers(), instance.rejoin, engines.mark, window_unix_s)
-        cores = cores_of(plan, server=system.private and not system.capabilities().embedded)
+        cores = cores_of(plan, server=system.managed and not system.capabilities().embedded)
         sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
         sampler.start()
         faults.start()

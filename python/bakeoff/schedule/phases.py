@@ -60,7 +60,7 @@ def _home(system: System) -> Routing:
 def _workers_beside(system: System) -> int:
     """OS threads of the client where the plan names none. With a server on the same machine half of the cores: with
     more, client and server only take turns more often. 0: as many as cores."""
-    shared = system.private and not system.capabilities().embedded
+    shared = system.managed and not system.capabilities().embedded
     return max(1, len(os.sched_getaffinity(0)) // 2) if shared else 0
 
 

@@ -1,6 +1,6 @@
 """What the control plane needs from a system under test. One file per kind implements it; `bakeoff.systems` lists them.
 
-Life of a managed system (`private = True`), in this order, all from one thread:
+Life of a managed system (`managed = True`), in this order, all from one thread:
 
     system = kind.configure(Configuration(...))     # checks options; nothing starts
     system.start()                      # init if new, start, wait until ready (with a liveness check)
@@ -12,7 +12,7 @@ Life of a managed system (`private = True`), in this order, all from one thread:
              system.drain_debt() after the window
     system.stop()                       # certain; also from signal handlers' cleanup; idempotent
 
-An existing system (`private = False`) is only ever connected to: `start` checks that it answers, `snapshot`/`restore`
+An existing system (`managed = False`) is only ever connected to: `start` checks that it answers, `snapshot`/`restore`
 raise, `stop` ends the connections. It is never changed outside the schema the plan names.
 """
 
@@ -28,7 +28,7 @@ from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Check
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
-from bakeoff.provision.server import PrivateServer
+from bakeoff.provision.server import ManagedServer
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import Options, address_of
 
@@ -38,7 +38,7 @@ class Capabilities:
     """What this kind can do, so that a plan which asks for more is refused before anything starts. What its driver can,
     the engine says."""
 
-    private: bool  # can start a managed instance
+    managed: bool  # can start a managed instance
     existing: bool  # can be given an address
     embedded: bool  # lives in the engine process: no server to watch
     restore: bool  # snapshot/restore of a managed instance's data
@@ -166,7 +166,7 @@ class System(ABC):
     #: Whether a first plan compares it with what else is here.
     in_first_plan: ClassVar[bool] = True
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
-    private: bool
+    managed: bool
     name: str
 
     @property
@@ -252,7 +252,7 @@ class System(ABC):
         """Whether all its nodes do."""
         return self.answers()
 
-    def servers(self) -> Mapping[str, PrivateServer]:
+    def servers(self) -> Mapping[str, ManagedServer]:
         """Those that a managed system starts, by the names of its nodes, in their order: they may be killed, frozen and
         ended one by one, and `rejoin` brings them back."""
         return {}

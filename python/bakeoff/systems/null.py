@@ -23,7 +23,7 @@ class Null(System):
     driver: ClassVar[str] = "null"
     in_first_plan: ClassVar[bool] = False
     summary: ClassVar[str] = "no database: answers after a fixed time (tests bakeoff itself)"
-    private = True
+    managed = True
 
     def __init__(self, asked: Configuration, options: Options) -> None:
         self.name = asked.name
@@ -33,7 +33,7 @@ class Null(System):
 
     @classmethod
     def capabilities(cls) -> Capabilities:
-        return Capabilities(private=True, existing=False, embedded=True, restore=True, durability=())
+        return Capabilities(managed=True, existing=False, embedded=True, restore=True, durability=())
 
     @classmethod
     def configure(cls, asked: Configuration) -> System:

@@ -181,7 +181,7 @@ class Sqlite(System):
 
     def __init__(self, asked: Configuration, options: SqliteOptions, pragmas: dict[str, str]) -> None:
         self.name = asked.name
-        self.private = options.file is None
+        self.managed = options.file is None
         self._existing = (asked.base_dir / options.file).absolute() if options.file else None
         self._where = asked.where
         self._options = options
@@ -192,7 +192,7 @@ class Sqlite(System):
 
     @classmethod
     def capabilities(cls) -> Capabilities:
-        return Capabilities(private=True, existing=False, embedded=True, restore=True, durability=tuple(DURABILITY))
+        return Capabilities(managed=True, existing=False, embedded=True, restore=True, durability=tuple(DURABILITY))
 
     @classmethod
     def options_model(cls) -> type[Options]:

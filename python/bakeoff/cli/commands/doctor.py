@@ -96,7 +96,7 @@ def _systems() -> list[Finding]:
 
     findings = []
     for kind, system in SYSTEMS.items():
-        if not system.capabilities().private:
+        if not system.capabilities().managed:
             findings.append(Finding(kind, "good", "bakeoff measures an existing server, given by `address`"))
             continue
         missing, sources = system.available({}), system.sources()

@@ -50,7 +50,7 @@ def run_list(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"systems": systems})
         return ExitCode.DONE
-    rows = [[s["kind"], _private(s), s["summary"]] for s in systems]
+    rows = [[s["kind"], _managed(s), s["summary"]] for s in systems]
     show(table(rows, ["system", "managed server", "what it is"]))
     rows = [[s["kind"], one["version"], one["from"], one["program"]] for s in systems for one in s["here"]]
     if rows:
@@ -68,8 +68,8 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
     return {
         "kind": kind,
         "summary": system.summary,
-        "missing": system.available({}) if system.capabilities().private else None,
-        "private": system.capabilities().private,
+        "missing": system.available({}) if system.capabilities().managed else None,
+        "managed": system.capabilities().managed,
         "existing": system.capabilities().existing,
         "here": [
             {"version": one.version, "from": one.described, "program": str(one.program)}
@@ -87,8 +87,8 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
     }
 
 
-def _private(system: Mapping[str, Any]) -> str:
-    if not system["private"]:
+def _managed(system: Mapping[str, Any]) -> str:
+    if not system["managed"]:
         return "no, only by `address`"
     return "ready" if system["missing"] is None else f"missing: {system['missing']}"
 

@@ -88,7 +88,7 @@ class FactsRecord(Document):
     portable: dict[str, str]
     #: What the plan asked for, by the system's own names (to show what was set on purpose).
     declared: dict[str, str]
-    private: bool
+    managed: bool = Field(validation_alias=AliasChoices("managed", "private"))
     #: It ran inside the client's process.
     embedded: bool = False
     #: Always empty, and written so that bundles made before can be read: each run says what made its load.

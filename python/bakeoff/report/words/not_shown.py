@@ -90,7 +90,7 @@ def _machine(bundle: Bundle) -> str:
             " what CPU time it took is not known. Run bakeoff as that user, or as root, to see it."
         )
     told = [facts for facts in bundle.facts.values() if not facts.embedded]
-    if any(facts.private for facts in told) or any(run.server.cpu_s is not None for run in bundle.runs):
+    if any(facts.managed for facts in told) or any(run.server.cpu_s is not None for run in bundle.runs):
         competed = "they competed for CPU"
         if {"client", "server"} <= bundle.plan.placement.keys():
             competed = "`placement` gave each its cores"

@@ -1,4 +1,4 @@
-"""What servers of the MySQL family share, private or existing."""
+"""What servers of the MySQL family share, managed or existing."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class MySqlNode(ServerNode):
         else:
             changed = set(SHAPING)
         kept = (
-            (name for name in changed if not _NOT_SETTINGS.search(name)) if self.access.private else changed & SHAPING
+            (name for name in changed if not _NOT_SETTINGS.search(name)) if self.access.managed else changed & SHAPING
         )
         return {name: variables[name] for name in sorted(DECISIVE.union(kept)) if name in variables}
 

@@ -1,1 +1,1 @@
-"""PostgreSQL, private or existing."""
+"""PostgreSQL, managed or existing."""

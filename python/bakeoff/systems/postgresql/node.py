@@ -99,7 +99,7 @@ class PostgreSqlNode(ServerNode):
             return True
         if not changed or _NOT_SETTINGS.search(name):
             return name in _TEXT and changed
-        return self.access.private or not is_text or name in _TEXT
+        return self.access.managed or not is_text or name in _TEXT
 
     @cached_property
     def _views(self) -> list[str]:

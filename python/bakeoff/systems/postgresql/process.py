@@ -1,4 +1,4 @@
-"""One private PostgreSQL: its files, its process, its accounts. Knows nothing of plans beyond the settings it is given.
+"""One managed PostgreSQL: its files, its process, its accounts. Knows nothing of plans beyond the settings it is given.
 
 It listens on 127.0.0.1 and a unix socket. Its superuser has no password and is reached over the socket alone, by the
 user that bakeoff runs as: the kernel tells the server who that is (`peer`). The bench user gets a password made for

@@ -26,7 +26,7 @@ from bakeoff.systems.server.system import Access, AddressedFamily, Server, Serve
 
 class ExistingServer(Server):
     family: ClassVar[AddressedFamily[Any]]
-    private = False
+    managed = False
 
     @classmethod
     def configure(cls, asked: Configuration) -> System:

@@ -144,7 +144,7 @@ def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
         raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
 
 
-def private_settings(
+def managed_settings(
     options: ServerOptions,
     durability: str | None,
     meanings: Mapping[str, Mapping[str, str]],

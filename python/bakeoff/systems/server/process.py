@@ -9,14 +9,14 @@ from pathlib import Path
 from bakeoff.provision.certificate import Certificate, make_certificate
 from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.server import PrivateServer, ServerSpec
+from bakeoff.provision.server import ManagedServer, ServerSpec
 from bakeoff.systems.server.control import Address, Control, Login, Tls
 
 #: The account that makes the load.
 BENCH_USER = "bench"
 
 
-class DatabaseServer(PrivateServer):
+class DatabaseServer(ManagedServer):
     def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
         super().__init__(spec, folder, where=where)
         self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS

@@ -39,8 +39,8 @@ from bakeoff.systems.server.options import (
     ServerOptions,
     StartOptions,
     add_settings,
+    managed_settings,
     normal,
-    private_settings,
     refuse_impossible_tls,
 )
 from bakeoff.systems.server.process import DatabaseServer
@@ -52,7 +52,7 @@ class StartedServer(Server):
 
     #: What one of this kind and family is at an address; None: it cannot be given by that.
     existing: ClassVar[type[ExistingServer] | None] = None
-    private = True
+    managed = True
     #: Where its programs come from.
     installed_from: ClassVar[Sources]
     #: What knows how its servers are made and started; a kind of several says it by `process_of`.
@@ -86,7 +86,7 @@ class StartedServer(Server):
         read = family.read(asked.options, asked.isolation, where)
         assert read.start is not None, "a server without an address is a managed server"
         refuse_impossible_tls(read, where)
-        settings = private_settings(read, asked.durability, family.durability, family.ours, where)
+        settings = managed_settings(read, asked.durability, family.durability, family.ours, where)
         for setting, why in cls.breaking(read.start, settings).items():
             what = f"{setting} cannot be set here: {why}"
             raise PlanError(what, where=f"{where}.start.settings", hint=f"leave {setting} out")
@@ -224,7 +224,7 @@ class StartedServer(Server):
         return self._nodes
 
     def access(self, name: str, server: DatabaseServer) -> Access:
-        return Access(lambda: server.control, server.pids, partial(self._own_facts, server), private=True)
+        return Access(lambda: server.control, server.pids, partial(self._own_facts, server), managed=True)
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         login = self.server.bench_login(self._start.connect)

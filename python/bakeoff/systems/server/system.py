@@ -1,4 +1,4 @@
-"""A server as a system of a plan: what private and existing ones share.
+"""A server as a system of a plan: what managed and existing ones share.
 
 ServerNode      one server, asked over its control connection
 TableFormats    what a family does about the format of tables that a plan asks for
@@ -49,7 +49,7 @@ class Access:
     pids: Callable[[], list[int]] = list
     own: Callable[[], Mapping[str, str]] = dict
     behind: Callable[[], Mapping[str, float]] = dict
-    private: bool = False
+    managed: bool = False
 
 
 class ServerNode(Node):
@@ -150,7 +150,7 @@ Read = TypeVar("Read", bound=ServerOptions)
 
 
 class Family(ABC, Generic[Read]):
-    """What one family of servers does in its own way: everything that its private and its existing servers share. It is
+    """What one family of servers does in its own way: everything that its managed and its existing servers share. It is
     one object, which knows nothing of single servers: it makes what does. The kinds of the family (a family of MySQL's
     has MariaDB's and MySQL's) derive from `StartedServer` and `ExistingServer` and name it."""
 
@@ -243,10 +243,10 @@ class Server(System):
     @classmethod
     def capabilities(cls) -> Capabilities:
         return Capabilities(
-            private=True,
+            managed=True,
             existing=True,
             embedded=False,
-            restore=cls.private,
+            restore=cls.managed,
             durability=tuple(cls.family.durability),
         )
 
