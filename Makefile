@@ -86,8 +86,11 @@ bench-rust: setup
 	cargo bench --locked -p bakeoff-measure
 
 # The command reference is made from the parser, tables of options from the engine's; tests fail when they are stale.
+# site/index.html opens from disk, search included.
 docs: setup
 	$(BIN)/python -m bakeoff.cli.reference docs
+	$(BIN)/python -m pip install --quiet 'bakeoff[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

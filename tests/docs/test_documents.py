@@ -74,6 +74,13 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert not {path for path in DOCUMENTS if "docs" in path.relative_to(ROOT).parts} - reached
 
 
+def test_the_menu_of_the_site_has_every_page() -> None:
+    listed = re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(
+        path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")
+    )
+
+
 #: The others are as long as what the tool prints.
 SHORT = [page for page in DOCUMENTS if page.name not in {"tutorial.md", "questions.md"}]
 
