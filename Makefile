@@ -90,7 +90,7 @@ bench-rust: setup
 docs: setup
 	$(BIN)/python -m bakeoff.cli.reference docs
 	$(BIN)/python -m pip install --quiet 'bakeoff[docs]'
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

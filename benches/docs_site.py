@@ -1,4 +1,4 @@
-"""A hook of mkdocs.yml: a link out of docs/ leads to a copy of its file, or only its words stay if the site has none."""
+"""A hook of mkdocs.yml: a link out of docs/ leads to a copy of its file; if the site has none, only its words stay."""
 
 from __future__ import annotations
 
