@@ -1,4 +1,4 @@
-"""The whole plan: every run in its order, each written when done, everything stopped at the end, come what may."""
+"""The whole plan: every run in its order, each written when done, everything stopped at the end in any case."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Conductor:
     allow_drop: bool = False
     work: Path | None = None
     done: dict[str, RunRecord] = field(default_factory=dict)
-    #: Of systems that the bundle's runs were made on before: they must say the same of themselves now.
+    #: Facts of the systems from the bundle's earlier runs: they must be the same now.
     facts: dict[str, FactsRecord] = field(default_factory=dict)
     others: Others = tuple
     host: Host = field(default_factory=LocalHost)
@@ -71,14 +71,14 @@ class Conductor:
     _loads: dict[str, LoadRecord] = field(default_factory=dict)
     #: Called before a disturbed run is repeated: it may wait until the machine is quiet.
     before_repeating: Callable[[], None] = lambda: None
-    #: Of this invocation, on data that others have inserted into.
+    #: The first turn of this invocation, on data that other invocations have inserted into.
     _first_turn: int = field(default_factory=random_first_turn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
     def carry_out(self) -> BundleInfo:
-        """Makes every run that `done` lacks or has as open. Returns the bundle's final state; raises what
-        ended it early, after everything has been stopped and the bundle says so."""
+        """Makes every run that `done` does not have, or has as open. Returns the bundle's final state. Raises the error
+        that ended it early, after everything has been stopped and the bundle says so."""
         state = "failed"
         try:
             if self.plan.with_levels:
@@ -115,7 +115,7 @@ class Conductor:
             pass
 
     def _repeat(self, slots: Sequence[Slot], cells: Mapping[str, Cell], repeats: Repeats) -> bool:
-        """Once more each of these that was disturbed, as far as there are repeats left. Whether there was one."""
+        """Repeats each disturbed run of these while repeats are left. Returns whether it repeated any."""
         chosen = repeats.chosen(slots)
         for slot in chosen:
             self.view.repeated(1)
@@ -130,8 +130,8 @@ class Conductor:
         return record
 
     def _search(self) -> None:
-        """Each run is decided by those before it, however they ended: one that failed did not keep the limit, and one
-        that was disturbed to the last says nothing."""
+        """The runs so far decide the next one, however they ended: a failed run did not keep the limit, and a run that
+        was disturbed in every attempt says nothing."""
         limits = search_limits(self.plan.record)
         begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
         searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
@@ -150,7 +150,7 @@ class Conductor:
             searching.add([record])
 
     def _grow(self, plan: ResolvedPlan) -> None:
-        """The same plan with a cell more; what is written of it says so before the cell has runs."""
+        """The same plan with one more cell, which is written before the cell has runs."""
         self.plan = plan
         self.writer.plan(plan.record)
         for key, load in self._loads.items():
@@ -158,7 +158,7 @@ class Conductor:
             self.writer.load(file_name(key), load.model_copy(update={"cells": theirs}))
 
     def _one(self, slot: Slot, cell: Cell, before: Sequence[RunRecord] = ()) -> RunRecord:
-        """before: earlier attempts at the same."""
+        """before: earlier attempts at the same run."""
         started = utc_now()
         self.view.run_begins(slot, cell)
         try:
@@ -182,8 +182,8 @@ class Conductor:
         return record
 
     def _is_final(self, error: BakeoffError) -> bool:
-        """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued,
-        or this system has never worked (which clients that were lost do not say)."""
+        """Whether the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued, or this
+        system has never worked (lost clients do not show that)."""
         if isinstance(error, ClientsLost):
             return False
         return isinstance(error, PlanError | BundleError) or type(error) is BakeoffError or not any(self._loaded())
@@ -210,7 +210,7 @@ class Conductor:
         return instance
 
     def _give_data(self, cell: Cell, instance: Instance) -> None:
-        """Loaded, or looked at, once for all systems whose bytes are the same."""
+        """Loads or checks the data, once for all systems whose bytes are the same."""
         self.view.loading(cell, None)
         if (data := self._data.get(cell.load_key)) and instance.take(data):
             return
@@ -231,7 +231,7 @@ class Conductor:
             self._data[cell.load_key] = instance.data
 
     def _write_facts(self, cell: Cell, instance: Instance) -> None:
-        """Writes down what the system says of itself, once for each cell."""
+        """Writes the system's facts, once for each cell."""
         instance.start()
         facts = instance.facts(cell)
         if before := self.facts.get(cell.record.id):
@@ -285,6 +285,6 @@ def kept_words(failed: int) -> str:
 
 
 def repeated_after(lost: RunRecord) -> Validity:
-    """Of an attempt that was lost to infrastructure: no other failure is repeated."""
+    """Whether infrastructure lost this attempt: no other failure is repeated."""
     words = f"repeated: an earlier attempt failed for a reason outside the system ({lost.failure})"
     return Validity(name="attempts", severity="note", ok=False, words=words)

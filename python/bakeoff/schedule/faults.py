@@ -22,14 +22,14 @@ from ..model.faults import FaultRecord, PlannedFault
 from ..provision.server import ManagedServer
 from .merge import Timeline
 
-#: Between two attempts to end what is being started when nobody wants it any more.
+#: Between two attempts to end a server that is starting but no longer needed.
 _INSISTS_EVERY_S = 0.1
 
 
 class Faults:
-    """Of one run. All is called from one thread; whatever happens, `end` is, and leaves nothing frozen.
+    """The faults of one run. One thread calls all methods; `end` is always called, and leaves nothing frozen.
 
-    rejoin: restarts a node while others run, and returns how it got what it had missed. mark: informs the clients.
+    rejoin: restarts a node while others run, and returns how it got the missed data. mark: informs the clients.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Faults:
             thread.start()
 
     def away(self) -> set[str]:
-        """Nodes of which nobody expects an answer."""
+        """Nodes from which nobody expects an answer."""
         return set(self._away)
 
     def marked(self, number: int, at_s: float) -> None:
@@ -67,8 +67,8 @@ class Faults:
         self.records[number].marked_s.append(at_s)
 
     def end(self, *, at_once: bool = False) -> None:
-        """Nothing more is begun, and nothing stays frozen. at_once: what is being started is killed; else it is waited
-        for."""
+        """Begins no further fault, and leaves nothing frozen. at_once: kills servers that are starting, instead of
+        waiting for them."""
         self._over.set()
         for thread in self._threads:
             while thread.is_alive():
@@ -79,8 +79,8 @@ class Faults:
         self._make_whole(lambda planned: planned.do == "freeze")
 
     def heal(self) -> None:
-        """Starts again what is still away, when the load has ended: the data are to be checked on all nodes. One may
-        have to wait for another, so all are tried again as long as any comes back."""
+        """Restarts nodes that are still away when the load has ended: the data are checked on all nodes. One may have
+        to wait for another, so all are tried again as long as any comes back."""
         left = None
         while left != self.away():
             left = self.away()
@@ -156,8 +156,8 @@ def with_effects(
     results: Sequence[RunResult],
     warm_up_s: float,
 ) -> list[FaultRecord]:
-    """records: in the order of time. The effect of an event stands on the first of its faults that was carried out in
-    the window. timeline: made of the intervals."""
+    """records: in the order of time. The first fault of an event that was carried out in the window has the event's
+    effect. timeline: made of the intervals."""
     window_s = max(result.window_end_s for result in results) - warm_up_s
     records = [_late(record) if _began(record) >= window_s else record for record in records]
     numbered = model.events([record.planned for record in records])
@@ -195,20 +195,20 @@ def _over_s(event: Sequence[FaultRecord]) -> float | None:
 
 
 def _late(record: FaultRecord) -> FaultRecord:
-    """As it is, where it never began."""
+    """Unchanged, if it never began."""
     failure = record.failure or "the window ended before it was done"
     return record if record.begun_s is None else record.model_copy(update={"failure": failure})
 
 
 def _oldest_s(result: RunResult) -> float:
-    """Of what had not ended when the window did."""
+    """For a fault that had not ended when the window did."""
     return max(result.unfinished.max_ns, result.backlog.max_ns) / 1e9
 
 
 def error_ratio_outside_faults(
     records: Sequence[FaultRecord], intervals: Sequence[Interval], warm_up_s: float
 ) -> float | None:
-    """None: nothing was done to a server."""
+    """None: no fault touched a server."""
     felt = [(r.begun_s, r.begun_s + r.effect.felt_s) for r in records if r.begun_s is not None and r.effect is not None]
     return analysis.error_ratio_outside_faults(felt, seconds_of(intervals, warm_up_s)) if felt else None
 

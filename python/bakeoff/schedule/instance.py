@@ -1,4 +1,4 @@
-"""One loaded system: its data made once, put back before every run, and gone at the end."""
+"""One loaded system: its data are created once, put back before every run, and removed at the end."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from .nodes import away_words, facts_of
 from .phases import Phases
 from .run_order import InsertTurns, Slot
 
-#: What was done to the data since they were loaded: of every client of every run a document, in the workload's own
-#: words. None stands for a run of which nobody knows what it did.
+#: What was done to the data since they were loaded: a document of every client of every run, in the workload's own
+#: words. None: nobody knows what that run did.
 Done = list[JsonValue]
 
 
 @dataclass
 class Data:
-    """A data set in its place; systems that work on the same tables share the object."""
+    """A data set on its system; systems that work on the same tables share the object."""
 
     #: As it was loaded or found.
     begun: Done = field(default_factory=list)
-    #: Of those that insert into it, see `InsertTurns`; other than 0 where somebody has before.
+    #: First turn of the runs that insert into it, see `InsertTurns`; above 0 if earlier runs inserted.
     first_turn: int = 0
     #: The copy from which a managed system can be restored.
     snapshot: Path | None = None
@@ -55,7 +55,7 @@ def file_name(key: str) -> str:
 
 
 def _broken_words(checks: Iterable[Check]) -> str:
-    """What the first check that failed found; "" if all held."""
+    """What the first failed check found; "" if all passed."""
     for check in checks:
         if not check.ok:
             evidence = f" ({check.evidence[0]})" if check.evidence else ""
@@ -108,14 +108,14 @@ class Instance:
         return self.data is not None
 
     def start(self) -> None:
-        """Starts what of a managed system has ended, or is frozen; looks at an existing one the first time."""
+        """Starts ended or frozen servers of a managed system; checks an existing one the first time."""
         if not self._started or (self.system.managed and not self.system.whole()):
             self.system.start()
             self._started = True
             self._pin()
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
-        """Makes the tables, loads and checks them, and keeps a copy where one will be put back."""
+        """Creates the tables, loads and checks them, and keeps a copy if one will be put back."""
         self._make_place()
         self.start()
         if self.plan.record.cache == "cold":
@@ -204,7 +204,7 @@ class Instance:
         )
 
     def _keeps_copy(self) -> bool:
-        """For what comes before each run, or for other systems that begin with the same data."""
+        """Keeps a copy for the reset before each run, or for other systems that begin with the same data."""
         sharing = {cell.instance_key for cell in self.plan.cells if cell.load_key == self.cell.load_key}
         shared = self.system.managed and len(sharing) > 1 and self.system.capabilities().restore
         return self.cell.reset == "restore" or (shared and self.cell.reset != "reload")
@@ -224,7 +224,7 @@ class Instance:
         return True
 
     def reset(self, folder: Path) -> None:
-        """Makes the data what it was after the load, as the plan says; the system runs afterwards."""
+        """Resets the data to those after the load, as the plan says; the system runs afterwards."""
         self.started_again = away_words(self.system) if self._started else ""
         if self.cell.reset == "restore" and self.data and self.data.snapshot:
             self.system.restore(self.data.snapshot)
@@ -235,11 +235,11 @@ class Instance:
         self.start()
         if self.data:
             self._done = self.data.done
-            self._leaves([*self._done, None])  # until this run has told what it did
+            self._leaves([*self._done, None])  # until this run has reported what it did
 
     def done_with(self, evidence: Done) -> Done:
-        """What was done to the data, with a run whose clients say this. The next one begins with it where nothing is
-        put back."""
+        """What was done to the data, including a run whose clients report this. Without a reset the next run begins
+        with it."""
         done = [*self._done, *evidence]
         self._leaves(done)
         return done
@@ -249,8 +249,8 @@ class Instance:
             self.data.done = done
 
     def work(self, cell: Cell, slot: Slot) -> dict[str, Any]:
-        """What the engine is asked in this run. On data that nothing puts back another attempt needs keys of its own:
-        it has those of a block after all of the plan's."""
+        """The workload's document for this run. Without a reset another attempt needs its own keys: it has those of a
+        block after all of the plan's."""
         if cell.reset != "none" or self.data is None:
             return cell.workload.spec
         block = slot.block + (slot.attempt - 1) * self.plan.record.repetitions
@@ -285,7 +285,7 @@ class Instance:
         return done
 
     def leave(self, *, drop: bool) -> str:
-        """Drops the tables that this run made on an existing system, or says that they stay; "" if none is there."""
+        """Drops the tables that this run created on an existing system, or says that they stay; "" without any."""
         ledger, tables = self.system.ledger(), self.cell.workload.tables
         if ledger is None or not self._tables_begun:
             return ""
@@ -302,12 +302,12 @@ class Instance:
         )
 
     def make_cold(self) -> None:
-        """Nothing of the data is in memory afterwards, neither the kernel's nor the server's; the system runs."""
+        """Drops the data from the kernel's memory and the server's; the system runs afterwards."""
         self.system.make_cold()
         self._pin()
 
     def _refuse_memory(self) -> None:
-        """Data that live in memory are never cold; said before they are loaded."""
+        """Data that live in memory are never cold: refused before they are loaded."""
         for path in self.system.data_paths():
             if (kind := file_system(path)) in MEMORY_FILE_SYSTEMS:
                 raise PlanError(
@@ -340,13 +340,13 @@ class Instance:
             self.folder.remove()
 
     def rejoin(self, node: str) -> str:
-        """Restarts one of its servers while others run; returns how it got what it had missed."""
+        """Restarts one of its servers while others run; returns how it got the missed data."""
         how = self.system.rejoin(node)
         self._pin()
         return how
 
     def _pin(self) -> None:
-        """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
+        """Keeps the server on the plan's cores: every thread that it has now, and so every later one."""
         if not self.plan.measure.placement.server or not self.system.managed:
             return
         for pid in self.system.pids():

@@ -1,7 +1,7 @@
-"""Who else uses the machine: other bakeoff runs, which tell each other their cores, and other processes.
+"""Who else uses the machine: other bakeoff runs, which publish their cores, and other processes.
 
 Two runs on one core would measure each other. A folder that all users share holds one file for each run, which names
-its cores and is locked for as long as that process lives. Whoever joins looks and adds its own file while it holds the
+its cores and is locked as long as that process lives. A new run reads them and adds its own file while it holds the
 lock of `gate`, so that two cannot do so at once. Locking a file takes no right to write it.
 """
 
@@ -41,7 +41,7 @@ Manner = Literal["refuse", "wait", "together"]
 
 
 def lock_folder() -> Path:
-    """The same for all users of a machine, whoever comes first: it depends on none of their rights."""
+    """The same for all users of a machine: it depends on nobody's rights."""
     if named := os.environ.get(ENVIRONMENT):
         return Path(named).absolute()
     place = Path("/run/lock")
@@ -52,14 +52,14 @@ def lock_folder() -> Path:
 
 
 def cores_of(plan: ResolvedPlan, *, server: bool) -> list[int]:
-    """Those that the client, and a server of ours if there is one, may use."""
+    """The cores that the client, and a managed server if there is one, may use."""
     named = [plan.measure.placement.client, *([plan.measure.placement.server] if server else [])]
     return sorted(set().union(*named) if all(named) else os.sched_getaffinity(0))
 
 
 def shares_cores(plan: ResolvedPlan, system: System) -> bool:
-    """Whether something of the system may run on the client's cores: the engine that is embedded in it, or a server of
-    this machine that `placement` does not keep apart."""
+    """Whether the system may run on the client's cores: embedded in the engine, or as a server of this machine that
+    `placement` does not keep apart."""
     if system.capabilities().embedded:
         return True
     apart = system.managed and plan.measure.placement.client and plan.measure.placement.server
@@ -69,7 +69,7 @@ def shares_cores(plan: ResolvedPlan, system: System) -> bool:
 
 
 def cores_of_all(plan: ResolvedPlan) -> list[int]:
-    """Over all cells; none of this machine's where clients, and so servers, are on others."""
+    """Over all cells; none of this machine's if clients, and so servers, are on others."""
     if plan.fleet is not None and not plan.fleet.here:
         return []
     kinds = {cell.record.kind for cell in plan.cells if cell.place is None}
@@ -77,7 +77,7 @@ def cores_of_all(plan: ResolvedPlan) -> list[int]:
 
 
 class Claim:
-    """The cores of this process, told until `free` or its end."""
+    """The cores of this process, published until `free` or its end."""
 
     def __init__(self, folder: int, name: str, handle: int, cores: frozenset[int]) -> None:
         self._folder, self._name, self._handle, self._cores = folder, name, handle, cores
@@ -102,7 +102,7 @@ class Claim:
 
 
 def claim(cores: Iterable[int], title: str, manner: Manner, say: Callable[[str], None]) -> Claim:
-    """Tells the others of these cores. Raises ServerError where one of them is in use and `manner` is "refuse"."""
+    """Publishes these cores. Raises ServerError if one of them is in use and `manner` is "refuse"."""
     wanted = frozenset(cores)
     path = lock_folder()
     try:
@@ -156,7 +156,7 @@ def _gate(folder: int) -> Iterator[None]:
 
 
 def _lock_soon(handle: int) -> None:
-    """Others hold it for a moment only; who does for longer is stopped, or means harm."""
+    """Others hold it for a moment only; a process that holds it for longer is stopped, or means harm."""
     deadline = time.monotonic() + _MOMENT_MAX_S
     while not try_lock(handle):
         if time.monotonic() > deadline:
@@ -165,7 +165,7 @@ def _lock_soon(handle: int) -> None:
 
 
 def _open_gate(folder: int) -> int:
-    """Opened if it is there, else made; another may do so between the two, or be about to open it to all."""
+    """Opens it, or creates it; another process may do so in between, or be about to open it to all users."""
     deadline = time.monotonic() + _MOMENT_MAX_S
     while True:
         try:
@@ -194,7 +194,7 @@ def _join(folder: int, holder: Holder) -> tuple[str, int]:
 
 
 def _living(folder: int, cores: frozenset[int], *, but: str = "", tidy: bool = False) -> list[tuple[str, Holder]]:
-    """Files of others at work on one of the cores. tidy: files of the dead are removed (only with the gate held)."""
+    """Files of other runs on one of the cores. tidy: removes files of ended processes (only with the gate held)."""
     found = []
     for name in sorted(os.listdir(folder)):
         if not name.endswith(_SUFFIX) or name == but:
@@ -224,7 +224,7 @@ def _wait_for(folder: int, name: str) -> None:
             os.close(handle)
 
 
-#: Listening once, and for how long the machine must have been quiet when it was waited for.
+#: Length of one observation, and how long the machine must be quiet before a wait ends.
 LISTEN_S = 1.0
 QUIET_S = 5.0
 #: Between two lines that say what is waited for.

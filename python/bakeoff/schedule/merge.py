@@ -25,7 +25,7 @@ from ..model.boundary import (
 
 @dataclass(frozen=True)
 class Merged:
-    """The clients' results of one run put together."""
+    """The merged results of one run's clients."""
 
     series: list[Series]
     unfinished: HistogramDoc
@@ -41,7 +41,7 @@ class Merged:
     user_bytes_written: int
     window_s: float
     due: int
-    #: Ended in the window, of whatever outcome and whenever they fell due.
+    #: Operations that ended in the window, with any outcome and whenever they fell due.
     completed: int
     #: Those of them that ended ok and had fallen due before the window of an open loop.
     ok_from_warm_up: int
@@ -53,16 +53,16 @@ class Merged:
 
     @property
     def ok(self) -> int:
-        """Acknowledged, right and (where a transaction spans operations) committed, in the window."""
+        """Acknowledged, correct and (where a transaction spans operations) committed, in the window."""
         counted = sum(s.count for s in self.series if s.part_of is None and s.outcome == "ok")
         return max(0, counted - self.revoked)
 
     @property
     def achieved(self) -> int:
-        """What the rate counts. In an open loop an operation's times belong to where it fell due, but what the system
-        did in the window is what it ended there: else the rate would lack, of a system that keeps up, what was on its
-        way at the edges, and of one that does not all it did for the queue. Never more than fell due: a backlog of the
-        warm-up that was made up for is no throughput of this window."""
+        """The operations that the throughput counts. In an open loop an operation's times belong to the moment when it
+        fell due, but throughput counts the operations that ended in the window: else it would miss those in flight at
+        the window's edges, and of an overloaded system all its work on the queue. Never more than fell due: working off
+        a backlog of the warm-up is no throughput of this window."""
         return min(self.ok + self.ok_from_warm_up, max(self.due, self.ok))
 
     @property
@@ -77,7 +77,7 @@ class Merged:
 
     @property
     def error_ratio(self) -> float:
-        """Of the operations that `ok` and `errors` count. 1.0 where none has ended: nothing can be said."""
+        """Of the operations that `ok` and `errors` count. 1.0 if none has ended."""
         failed = sum(self.errors.values())
         ended = self.ok + failed
         return failed / ended if ended else 1.0
@@ -119,7 +119,7 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
 
 
 def merge_nodes(clients: Sequence[Sequence[NodeResult]]) -> list[NodeResult]:
-    """All clients have the same nodes, in the same order. Of a single one there is nothing that is not known of all."""
+    """All clients have the same nodes, in the same order. A single node has the figures of the run."""
     return [
         NodeResult(
             name=same[0].name,
@@ -248,7 +248,7 @@ def _response_ms(documents: Sequence[HistogramDoc]) -> dict[str, float | None]:
 
 
 def _tenths(second: int, group: Sequence[Interval]) -> list[dict[str, float]]:
-    """Those that lie in the second, which may be shorter than one."""
+    """Those within the second, which may be shorter than one."""
     length_s = max(interval.length_s for interval in group)
     ok = [sum(counts) for counts in zip(*(interval.tenths.ok for interval in group), strict=True)]
     writes = [sum(counts) for counts in zip(*(interval.tenths.writes for interval in group), strict=True)]

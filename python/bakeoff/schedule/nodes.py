@@ -1,5 +1,5 @@
-"""What the servers of a system say, each asked in a thread of its own: a frozen one keeps no other waiting. Where there
-are several their names tell them apart, `replica.dirty_bytes`; a single server's words stay as they are."""
+"""Facts and samples of a system's servers, each read in its own thread: a frozen one delays no other. If there are
+several, names begin with the node, `replica.dirty_bytes`; a single server's names stay as they are."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Value = TypeVar("Value")
 
 
 def by_node(nodes: Sequence[Node], read: Callable[[Node], Mapping[str, Value]]) -> dict[str, Value]:
-    """What each says, all asked."""
+    """The answers of all nodes."""
     if len(nodes) == 1:
         return dict(read(nodes[0]))
     return {f"{node.name}.{name}": value for node in nodes for name, value in read(node).items()}
 
 
 def silences(found: Sequence[NodeSilence], faults: Sequence[FaultRecord]) -> list[NodeSilence]:
-    """Those that a fault of that node explains are marked as planned."""
+    """Marks those that a planned fault of their node explains."""
 
     def planned(silence: NodeSilence) -> bool:
         return any(
@@ -42,7 +42,7 @@ def silences(found: Sequence[NodeSilence], faults: Sequence[FaultRecord]) -> lis
 
 
 def facts_of(nodes: Sequence[Node]) -> Facts:
-    """The first node's, and of each other what it has otherwise, with its name before. Raises ServerError."""
+    """The first node's facts, and the differing ones of each other node, after its name. Raises ServerError."""
     first, *others = [(node.name, node.facts()) for node in nodes]
     found = first[1]
     for name, facts in others:
@@ -66,14 +66,14 @@ def _joined(words: str, more: str) -> str:
 
 def away_words(system: System) -> str:
     """Servers of ours that ended by themselves or do not answer: "n2 had ended (killed by SIGKILL), n3 did not answer".
-    Those that we have ended, as systems are that wait for their turn, are not away."""
+    Servers that we have ended, such as those of systems that wait for their turn, do not count."""
     ended = {name: server.exit_text() for name, server in system.servers().items()}
     frozen = [name for name, server in system.servers().items() if server.alive() and not server.answers()]
     away = [f"{name} had ended ({how})" for name, how in ended.items() if how]
     return ", ".join([*away, *(f"{name} did not answer" for name in frozen)])
 
 
-#: A node that has told nothing for so long, though it was asked so often, was silent.
+#: A node that has not answered for this long, after this many requests, was silent.
 SILENT_S = 2.5
 SILENT_ASKED = 2
 
@@ -90,7 +90,7 @@ class Look:
     late_s: float = 0.0
 
     def rates(self, before: Look, prefix: str = "") -> dict[str, float]:
-        """Of what both have, per second of the true time between them."""
+        """Of the counters that both have, per second of the true time between them."""
         length_s = max(self.at_s + self.late_s - before.at_s - before.late_s, 1e-9)
         return {
             f"{prefix}{name}_per_s": (self.counters[name] - before.counters[name]) / length_s
@@ -99,12 +99,12 @@ class Look:
 
     @property
     def told(self) -> bool:
-        """Whether whoever was asked said anything."""
+        """Whether the node answered."""
         return bool(self.counters or self.gauges)
 
 
 class NodeWatch:
-    """Of one node, until `stop`. An answer that never comes ends nothing."""
+    """Samples one node until `stop`. A missing answer does not end it."""
 
     def __init__(self, node: Node, epoch_s: float) -> None:
         self.node = node
@@ -124,14 +124,14 @@ class NodeWatch:
         self._thread.start()
 
     def ask(self, tick: int) -> None:
-        """For the look of this number, unless it is still busy with an earlier one."""
+        """Requests the sample of this number, unless it is still busy with an earlier one."""
         with self._turn:
             self._asked = [tick]
             self.last_asked = Look(time.time() - self._epoch_s, tick=tick)
             self._turn.notify()
 
     def stop(self, timeout_s: float) -> bool:
-        """Whether all that was asked has been answered, in that time."""
+        """Whether all requests were answered within that time."""
         with self._turn:
             self._over = True
             self._turn.notify()
@@ -144,7 +144,7 @@ class NodeWatch:
         return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
 
     def silences(self, window_start_s: float) -> list[NodeSilence]:
-        """Of a node that does tell: between its last answer and the next, if there was one."""
+        """Of a node that answers at times: between its last answer and the next, if there was one."""
         answered = [look for look in self.looks if look.told]
         last = [self.last_asked] if self.last_asked and answered and self.last_asked.tick > answered[-1].tick else []
         return [
@@ -185,7 +185,7 @@ class NodeWatch:
 
 @dataclass
 class Processes:
-    """Counters of a node's processes, which go on where those that ran before them ended."""
+    """Counters of a node's processes, continued when a process replaces an earlier one."""
 
     _pids: frozenset[int] = frozenset()
     _ended: dict[str, float] = field(default_factory=dict)
@@ -211,7 +211,7 @@ SERVER_SILENCE_S = 8.0
 
 
 class FrozenNodes:
-    """Of one run. `frozen`: the nodes that are so now; told when that begins and ends."""
+    """The frozen nodes of one run. `frozen`: those at this moment; their begin and end are reported."""
 
     def __init__(self, tell: Callable[[str], None], clock_s: Callable[[], float] = time.monotonic) -> None:
         self.frozen: set[str] = set()

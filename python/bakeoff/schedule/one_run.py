@@ -1,4 +1,4 @@
-"""One run, from the data put back to the record written. Read `make` from top to bottom: it is the order of events."""
+"""One run, from resetting the data to writing the record. Read `make` from top to bottom: it is the order of events."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from .sampler import Sampler
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
-#: An engine reports every second, and twice a second that it waits for the last operations.
+#: An engine reports every second; while it waits for the last operations, twice a second.
 ENGINE_SILENCE_S = 10.0
 #: A longer preparation is shown.
 TOLD_S = 2.0
 WRITEBACK_TIMEOUT_S = 60.0
-#: Rows whose insert was acknowledged that are read by their keys after a run with faults: some seconds.
+#: Acknowledged inserts that are read back by their keys after a run with faults: some seconds.
 ACKNOWLEDGED_MAX = 20_000
 DRAIN_TIMEOUT_S = 120.0
 
@@ -112,7 +112,7 @@ def make(
 
 
 def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, watcher: Watcher) -> bool:
-    """Whether all that was written before has reached the disk."""
+    """Whether all earlier writes have reached the disk."""
     watcher.stage("resetting")
     instance.reset(folder)
     disk_is_quiet = wait_for_writeback(WRITEBACK_TIMEOUT_S)
@@ -204,7 +204,7 @@ def _start_clients(
 
 
 def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
-    """All clients may have to share the cores, and these with others."""
+    """All clients may have to share the cores with each other and with other processes."""
     prepares_s = cell.workload.prepares_s
     if prepares_s > TOLD_S:
         watcher.stage(f"preparing (about {seconds_words(prepares_s)})")
@@ -215,8 +215,8 @@ def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
 
 
 def ends_now(nodes: FrozenNodes, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:
-    """Whether a run is ended at this second of it: as the plan says, or because all nodes are frozen and it may not end
-    by itself. In a window they may wake up, and it will; a number of operations will not."""
+    """Whether to end a run at this second: because the plan says so, or because all nodes are frozen and it may not
+    end by itself. A window of time ends if the nodes never wake up; a number of operations does not."""
     if plan.measure.ends_with_a_node and nodes.frozen:
         return True
     window_s = _window_s(cell)
@@ -250,7 +250,7 @@ def _deadline(cell: Cell, plan: ResolvedPlan) -> float | None:
 
 
 def _server_side(system: System, measured: Measured, merged: Merged, debt_start: dict[str, float]) -> ServerSide:
-    """What the server cost in the window, and what it still owed at its end."""
+    """What the server cost in the window, and its write-back debt at the end."""
     sampler = measured.sampler
     side = ServerSide(debt_start=debt_start)
     if not measured.alive_after:
@@ -273,7 +273,7 @@ def _server_side(system: System, measured: Measured, merged: Merged, debt_start:
 
 
 def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, measured: Measured) -> list[Check]:
-    """Invariants of the data after the run; that they could not be looked at is a finding, too."""
+    """Invariants of the data after the run; that they could not be checked is a finding, too."""
     if not instance.system.keeps_data:
         return []
     expected = CheckSpec(
@@ -285,7 +285,7 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
     try:
         if not measured.alive_after:
             raise EngineError("the server had ended or was frozen", hint="")
-        instance.start()  # of several nodes those that have ended, so that they hold the same again
+        instance.start()  # restarts nodes that have ended, so that all hold the same data again
         return instance.phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:
         return [Check(name=COULD_BE_CHECKED, ok=False, expected="an answer", actual=str(error), evidence=[])]

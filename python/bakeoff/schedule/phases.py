@@ -23,7 +23,7 @@ from .machine_sharing import shares_cores
 #: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length. (The engine
 #: itself gives a chunk of a load up after `timeout_s`, and a step after it once the server answers nobody else.)
 SILENCE_S = 120.0
-#: Nodes that follow another get so long to apply what it has committed; what they have not then, a check says.
+#: How long replicas may take to apply what was committed; afterwards a check reports what they lack.
 CATCH_UP_TIMEOUT_S = 120.0
 
 
@@ -52,7 +52,7 @@ def spec(
 
 
 def _home(system: System) -> Routing:
-    """Where data are made and looked at: nodes like the first, which take writes."""
+    """Where data are created and checked: nodes like the first, which take writes."""
     nodes = system.nodes()
     return RoleRoute(role=nodes[0].role) if len(nodes) > 1 else "any"
 
@@ -65,8 +65,8 @@ def _workers_beside(system: System) -> int:
 
 
 class Answering:
-    """Called while an engine sends nothing: checks whether the system still answers others. A long step of a load is
-    no silence of the server, so it is asked itself, and twice. Raises ServerError."""
+    """Called while an engine sends nothing: checks whether the system still answers others. In a long step of a
+    load only the engine is silent, so this sends the server two requests. Raises ServerError."""
 
     def __init__(self, system: System, where: str, patience_s: float) -> None:
         self._system = system
@@ -93,7 +93,7 @@ class Answering:
 
 @dataclass
 class Phases:
-    """The short phases of one system's data, on one host. warned: what the engine warned of in them."""
+    """The short phases of one system's data, on one host. warned: the engine's warnings in them."""
 
     host: Host
     warned: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Phases:
     def warm(
         self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, stage: Callable[[str], None]
     ) -> RunResult:
-        """However long it takes to read all rows: the engine reports for as long as the system answers."""
+        """Reads all rows, however long it takes: the engine reports as long as the system answers."""
         document, env = spec(plan, cell, system, "warm")
         document.timeout_s = max(60.0, plan.timeout_s)
 
@@ -128,7 +128,7 @@ class Phases:
         return self._carry_out(system, document, env, folder, "warming", plan.timeout_s, tell)
 
     def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
-        """Of the data where they are written, and of whether nodes that follow hold the same once they had the time."""
+        """Checks the data where they are written, and whether replicas hold the same once they had the time."""
         document, env = spec(plan, cell, system, "check")
         document.check = expected
         result = self._carry_out(system, document, env, folder, "check", plan.timeout_s)
@@ -137,7 +137,7 @@ class Phases:
         return result
 
     def warnings(self) -> list[str]:
-        """Those since they were asked for last."""
+        """The warnings since the last call."""
         found, self.warned = self.warned, []
         return found
 

@@ -1,6 +1,6 @@
 """In which order runs are made, which of them are repeated, and which keys they insert where nothing is put back.
 
-A block holds one repetition of every cell, so that a drift of the machine hits all cells alike and repetitions can be
+A block holds one repetition of every cell, so that a drift of the machine affects all cells alike and repetitions are
 compared block by block. Blocks come in pairs: one in seeded random order, the next in that order reversed. So of any
 two cells each goes first equally often (in an odd number of blocks one of them once more), and over a pair all have the
 same mean place: what grows in the course of a block (a filling disk, a warming machine) favours none of them.
@@ -74,23 +74,23 @@ class Repeats:
         self._places.setdefault((record.block, record.cell), []).append(record)
 
     def next_attempt(self, slot: Slot) -> Slot:
-        """The run to be made there now."""
+        """The next run of this cell in this block."""
         order, self._order = self._order, self._order + 1
         attempt = 1 + max((run.attempt for run in self.attempts(slot)), default=0)
         return replace(slot, order=order, attempt=attempt)
 
     def is_missing(self, slot: Slot) -> bool:
-        """Whether nothing has been made there, or all that was made was lost to infrastructure."""
+        """Whether this place has no run, or only runs that infrastructure lost."""
         attempts = self.attempts(slot)
         return not attempts or (counting(attempts).state == "failed" and is_open(attempts))
 
     def chosen(self, slots: Sequence[Slot]) -> list[Slot]:
-        """Those of them whose runs were all disturbed or lost, in their order, as many as may still be repeated."""
+        """The places whose runs were all disturbed or lost, in their order, up to the number of repeats left."""
         lost = [slot for slot in slots if (runs := self.attempts(slot)) and is_open(runs)]
         return lost[: max(0, self._at_most - self._made())]
 
     def standing(self) -> list[RunRecord]:
-        """Of each place the run that counts, without the places that are repeated."""
+        """The run that counts in each place, without the places that are repeated."""
         counted = runs_that_count(run for of_place in self._places.values() for run in of_place)
         slots = [Slot(run.order, run.block, run.cell) for run in counted]
         again = set(self.chosen(slots)) | {slot for slot in slots if self.is_missing(slot)}
@@ -108,8 +108,8 @@ _TURNS = 2**25
 
 @dataclass(frozen=True)
 class InsertTurns:
-    """Of the cells of a plan. Two that share data never have the same one; two that are asked for the same work on data
-    of their own (those that are compared) have it wherever they can, however many cells each of their systems has."""
+    """Turns of a plan's cells. Two cells that share data never have the same turn. Two with the same work on separate
+    data (those that are compared) have the same turn where possible, however many cells each of their systems has."""
 
     of_cell: dict[str, int]
     #: Turns of a block.
@@ -138,7 +138,7 @@ def _work(cell: Cell) -> str:
 
 
 def random_first_turn() -> int:
-    """The first turn of an invocation on data that others have inserted into: their turns are unknown."""
+    """The first turn of an invocation on data with inserts of other invocations, whose turns are unknown."""
     return secrets.randbelow(_TURNS)
 
 
@@ -170,7 +170,7 @@ class Searching:
             self._made = max(self._made, run.order + 1)
 
     def next(self) -> tuple[Slot, Cell] | None:
-        """The run to make next, and its cell, which the plan then has; None: all is found, or the runs are used up."""
+        """The next run and its cell, which is added to the plan; None: all is found, or the runs are used up."""
         for block in range(1, self._search.runs + 1):
             for subject in in_turn(self._subjects, block, self.plan.record.seed):
                 if subject in self._ended or block in self._runs[subject]:
@@ -184,7 +184,7 @@ class Searching:
         return None
 
     def _trials_of(self, subject: str) -> list[Trial]:
-        """A run that was disturbed or lost to the last attempt says nothing, and is no "limit not kept"."""
+        """A run that was disturbed or lost in every attempt says nothing; it does not count as "limit not kept"."""
         runs = [found for _, found in sorted(self._runs[subject].items())]
         return [self._trial(level, run) for level, run in runs if not run.leaves_its_place_open]
 
@@ -194,7 +194,7 @@ class Searching:
         return self._trials[run.id]
 
     def _cell(self, subject: str, level: float) -> Cell:
-        """Of the plan, which has the levels that have runs, and this one."""
+        """The cell at this level, which is added to the plan if it is new."""
         assert self.plan.with_levels is not None
         wanted = int(level) if self._search.whole else level
         tried = {name: [found for found, _ in runs.values()] for name, runs in self._runs.items() if runs}

@@ -1,4 +1,4 @@
-"""What is written of one run and of each of its clients, from what came out of it, and what may be believed of it."""
+"""The record of one run and of each of its clients: figures from the results, and the validity checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SUMMED = ("retries", "retries_after_conflict", "reconnects", "connections_lost"
 
 @dataclass
 class Measured:
-    """What came out of the measured phase, before it is judged."""
+    """Results of the measured phase, before they are judged."""
 
     ready: list[Ready]
     results: list[RunResult]
@@ -65,7 +65,7 @@ def record(
 ) -> RunRecord:
     results = measured.results
     errors = merged.errors
-    # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
+    # What fell due, not the requested rate: Poisson arrivals differ from their mean in a short window.
     due = merged.due if isinstance(cell.pacing, Open) else None
     client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
     failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
@@ -154,7 +154,7 @@ def client_records(
 
 
 def machine_of(place: Place) -> str:
-    """A worker on this machine is no other machine, whatever it is called."""
+    """A worker on this machine is not another machine, whatever its name."""
     return THIS_MACHINE if place.is_here else place.machine
 
 
@@ -218,7 +218,7 @@ def _even(rows: Sequence[Sequence[float]]) -> FloatArray:
 
 
 def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
-    """Machine by machine: what the server and others take of one says nothing of the clients on another."""
+    """By machine: what the server and other processes use of one says nothing about clients on another."""
     machines = slow_clients.by_machine(record.clients)
     here = machines.pop(THIS_MACHINE, [])
     signs = client_limit.signs(_numbers_here(record, here, cell)) if here or not record.clients else []
@@ -234,13 +234,13 @@ def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
 
 
 def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell) -> client_limit.ClientNumbers:
-    """theirs: of those on this machine; none where all there is to know is the run's."""
+    """theirs: of the clients on this machine; empty if the run's figures are all."""
     blocking = cell.runner_taken == "thread"
     embedded = SYSTEMS[cell.record.kind].capabilities().embedded
     workers = zip(record.workers_busy_ratio, record.workers_run_queue_delay_ratio, strict=True)
     return client_limit.ClientNumbers(
         workers=() if blocking else _workers(theirs) or [client_limit.WorkerNumbers(*worker) for worker in workers],
-        shares_cores=record.shares_cores and not embedded,  # there is no server that could take them
+        shares_cores=record.shares_cores and not embedded,  # no server could use them
         idle_ratio=record.machine.idle_ratio,
         client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
@@ -249,7 +249,7 @@ def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell)
 
 
 def _numbers_of(theirs: Sequence[ClientRecord]) -> client_limit.ClientNumbers:
-    """Of a machine that none of our servers is on."""
+    """For a machine without a managed server."""
     return client_limit.ClientNumbers(workers=_workers(theirs), client_cpu_s=sum(each.cpu_s for each in theirs))
 
 
@@ -295,7 +295,7 @@ def validity(
 def _before_faults(
     record: RunRecord, plan: ResolvedPlan, seconds: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """The seconds in which nothing had been done to a server yet: what follows is meant to be unsteady."""
+    """The seconds before the first fault: later ones are meant to be unsteady."""
     begun = [fault.begun_s for fault in record.faults if fault.begun_s is not None]
     return [row for row in seconds if not begun or row["second"] + 1 <= plan.warm_up_s + min(begun)]
 
@@ -311,6 +311,6 @@ def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> stea
 
 
 def started_again(system: str, words: str) -> Validity:
-    """Of a server that was away before the run: what ended it may have touched the runs around it."""
+    """For a server that had ended before the run: the cause may have affected the runs around it."""
     words = f"before this run of {system} {words}; restarted: server.log of {system}'s run before may say why"
     return Validity(name="started again", severity="warning", ok=False, words=words)

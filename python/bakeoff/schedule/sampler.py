@@ -1,4 +1,4 @@
-"""Looking at the servers once a second, on the run's own time axis, from the outside (operating system) and the inside
+"""Samples the servers once a second, on the run's own time axis, from the outside (operating system) and the inside
 (their own counters: node_watch). Threads of the controller: the measuring process knows nothing of them."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .nodes import Look, NodeWatch, Processes
 _SHARE_WINDOW_MIN_S = 0.5
 #: An engine may end with the window, and then its time can no longer be distinguished from that of others.
 _BEFORE_END_S = 0.1
-#: A look meant for the window's end may be so late.
+#: How late a sample for the window's end may be.
 _LATE_MAX_S = 0.5
 #: How long we wait for the last sample: as long as for any answer of a server; and for a node known not to answer.
 _LAST_LOOK_S = 6.0
@@ -34,7 +34,7 @@ _SWAPPED = "machine.swapped_bytes"
 _OWN_SWAPPED = "machine.own_swapped_bytes"
 _GROUP = "machine.group_cpu_s"
 _OURS = "machine.ours_cpu_s"
-#: Between two looks. One that comes later than this was kept from looking.
+#: Between two samples. A later one was delayed.
 _LOOK_EVERY_S = 1.0
 _LATE_S = 0.5
 
@@ -60,7 +60,7 @@ class Sampler:
         self._system = system
         self._cores = list(cores)
         self._server_unseen = system.may_run_here_unseen()
-        self._servers: list[int] = []  # their processes at the latest look
+        self._servers: list[int] = []  # their processes at the latest sample
         self._servers_used = Processes()
         self._tables: list[other_processes.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
@@ -70,7 +70,7 @@ class Sampler:
         self._processes = {watch.node.name: Processes() for watch in self._watches}
         self._start_s = warm_up_s
         self._end_s = None if window_s is None else warm_up_s + window_s
-        #: At the machine, and at the servers' processes right after it: reading either may take long on a busy machine.
+        #: When the machine was read, and the servers' processes after it: either may take long on a busy machine.
         self._looks: list[Look] = []
         self._process_looks: list[Look] = []
         self._own_swap: tuple[float, int] | None = None  # pages of the machine, and what of ours is out, when last read
@@ -121,7 +121,7 @@ class Sampler:
         for (before, after), (earlier, later) in zip(pairwise(self._looks), of_processes, strict=True):
             length_s = after.at_s - before.at_s
             if length_s < 0.2:
-                continue  # the extra looks at the window's ends are too close for a rate
+                continue  # the extra samples at the window's ends are too close for a rate
             row = {"second": before.at_s, "length_s": length_s}
             row |= after.rates(before) | after.gauges | later.rates(earlier) | later.gauges
             if _OTHERS_RATE in row:  # what is left of two counts of the kernel, which do not agree to the tick
@@ -132,7 +132,7 @@ class Sampler:
         return [dict(sorted(row.items())) for row in rows]
 
     def _told(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
-        """By a node between two looks. Of a counter that fell it was begun again, and no rate is known."""
+        """Of a node between two samples. A counter that fell has restarted, so its rate is unknown."""
         looks = {look.tick: look for look in watch.looks}
         prefix = f"db.{watch.node.name}." if len(self._watches) > 1 else "db."
         if after not in looks:
@@ -182,8 +182,8 @@ class Sampler:
         return max(0.0, 1.0 - (points[-1][_OURS] - points[0][_OURS]) / all_s)
 
     def _stalled_s(self) -> float | None:
-        """The longest time in the window in which we did not look, and what is ours used no CPU time either: else it
-        was only our thread that had to wait."""
+        """The longest time in the window without a sample, in which client and server used no CPU time either: else
+        only our thread had to wait."""
         end_s = math.inf if self._end_s is None else self._end_s
         known = [look for look in self._looks if _OURS in look.counters]
         steps = [(a, b, b.at_s - a.at_s, b.counters[_OURS] - a.counters[_OURS]) for a, b in pairwise(known)]
@@ -195,7 +195,7 @@ class Sampler:
         for before, after, length_s, used_s in steps:
             late_s = length_s - _LOOK_EVERY_S
             inside = before.at_s < end_s and after.at_s > self._start_s
-            # Half of what would have been used in the time that is missing tells one that ran from one that did not.
+            # With more than half of the usual CPU time in the missing time, only our thread was late.
             if inside and late_s > _LATE_S and used_s <= per_s * (_LOOK_EVERY_S + late_s / 2):
                 stalls.append(late_s)
         return max(stalls)
@@ -234,7 +234,7 @@ class Sampler:
         return None if start is None or end is None else max(0.0, end - start)
 
     def _value(self, name: str, at_s: float) -> float | None:
-        """A counter at a time, on the straight line between the looks around it."""
+        """A counter at a time, interpolated between the samples around it."""
         points = self._points(name)
         if not points:
             return None
@@ -246,7 +246,7 @@ class Sampler:
         return points[-1][1]
 
     def _points(self, name: str) -> list[tuple[float, float]]:
-        """A counter by time, of all looks that have it."""
+        """A counter by time, from all samples that have it."""
         looks = chain(self._looks, self._process_looks)
         return [(look.at_s, look.counters[name]) for look in looks if name in look.counters]
 
@@ -272,7 +272,7 @@ class Sampler:
         self._look_at_machine()
 
     def _times(self) -> list[float]:
-        """When to look, seconds since the epoch: a day of whole seconds, and the window's ends between them, the last
+        """When to sample, seconds since the epoch: a day of whole seconds, and the window's ends between them, the last
         one also while the engines still live."""
         ends = {self._start_s} | ({self._end_s - _BEFORE_END_S, self._end_s} if self._end_s is not None else set())
         return sorted({float(s) for s in range(86_400)} | ends)
@@ -295,7 +295,7 @@ class Sampler:
         return Look(time.time() - self._epoch_s, tick=len(self._looks))
 
     def _look_at_others(self, look: Look, servers: list[int]) -> other_processes.Table:
-        """All processes, and how much those that are not ours have used."""
+        """All processes, and the CPU time of those that are not ours."""
         table, all_s = other_processes.look(self._cores, self._engine_pids)
         ours_s = self._servers_used.counted(servers, {"cpu_s": other_processes.used_s(servers, table)})["cpu_s"]
         if all_s is not None:
@@ -320,7 +320,7 @@ class Sampler:
         look.counters[_OWN_SWAPPED] = self._own_swapped
 
     def _look_at_processes(self, pids: dict[str, list[int]], table: other_processes.Table) -> Look:
-        """Of each node, where there are several, and of all. A server that was started again has others."""
+        """Of each node, if there are several, and of all. A restarted server has other processes."""
         look = self._new_look()
         if self._embedded:
             pids = dict.fromkeys(pids, self._engine_pids)

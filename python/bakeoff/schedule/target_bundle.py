@@ -30,8 +30,8 @@ from .run_order import Repeats, schedule
 
 @dataclass(frozen=True)
 class Target:
-    """What was said of it. out: its folder; results: the folder that it is made in. resume: the bundle to continue, or
-    "latest"."""
+    """What the command line says. out: its folder; results: the folder to create it in. resume: the bundle to continue,
+    or "latest"."""
 
     out: Path | None = None
     results: Path | None = None
@@ -39,7 +39,7 @@ class Target:
 
     @property
     def place(self) -> Path:
-        """Its folder where that is named, else the folder that it is made in."""
+        """Its folder if that is named, else the folder to create it in."""
         return self.out or self.results or RESULTS
 
     def begin(
@@ -52,7 +52,7 @@ class Target:
         work: Path | None,
         disturbed: bool,
     ) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
-        """Held, with the runs and the facts of systems that it has already. command: that is recorded as having made
+        """Locked, with its existing runs and facts of systems. command: recorded as the one that created
         it; sources: files that it keeps besides those of workloads; disturbed: whether such runs count."""
         work = work or default_parent()
         check_disk(bundle_bytes(plan), self.place, "--out")
@@ -84,7 +84,7 @@ class Target:
             writer = BundleWriter(folder)
             held.enter_context(_gone_if_refused(writer))
             held.enter_context(hold(folder, plan.record.title))
-            if again:  # whatever its plan was, nothing has been measured by it
+            if again:  # whatever its plan was, it has measured nothing
                 empty(folder)
             writer.begin(info, plan.record, plan.text, machine)
             done, facts = {}, {}
@@ -100,14 +100,13 @@ class Target:
         return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
 
     def is_whole(self, plan: ResolvedPlan) -> bool:
-        """Whether the bundle that is to be continued has every run already, so that none will be made. (What is left of
-        a search its runs decide.)"""
+        """Whether the bundle to continue has every run already. (The runs of a search decide what is left of it.)"""
         if not self.resume or plan.record.search:
             return False
         return not _lacks_runs(plan.record, Bundle.open(self.to_continue(plan)))
 
     def to_continue(self, plan: ResolvedPlan, *, lacking: bool = True) -> Path:
-        """lacking: only a bundle that lacks runs of the plan, where none is named."""
+        """lacking: if none is named, only a bundle that lacks runs of the plan."""
         if self.resume != "latest" and self.out:
             raise PlanError("--resume BUNDLE and --out name a bundle each", hint="leave one out: --resume --out BUNDLE")
         if self.resume == "latest" and not self.out:
@@ -116,7 +115,7 @@ class Target:
 
 
 def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
-    """Whether runs would be made in it, those that would be repeated included."""
+    """Whether it lacks runs, repeats included."""
     slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
     repeats = Repeats(bundle.attempts, record.repeats_max)
     return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
@@ -124,7 +123,7 @@ def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
 
 @contextmanager
 def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
-    """A new bundle of a plan that is refused before anything was done is removed."""
+    """Removes a new bundle if its plan is refused before anything was done."""
     try:
         yield
     except BakeoffError as error:
