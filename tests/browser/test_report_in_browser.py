@@ -198,7 +198,7 @@ def test_pointing_at_a_mark_tells_its_figure(chromium: Chromium, report: Path) -
 
 def test_pointing_into_a_panel_reads_every_line_at_that_second(chromium: Chromium, report: Path) -> None:
     told = chromium.ask(report, pointed_at(".details-of-setting[open] g.panel polyline")).splitlines()
-    assert told[0].startswith("achieved rate, operations per second, 1")  # near the middle of 24 seconds
+    assert told[0].startswith("throughput, operations per second, 1")  # near the middle of 24 seconds
     assert told[0].endswith(" s")
     assert sum("mariadb, repetition" in line for line in told) == 5
     assert all(line.endswith("/s") for line in told[1:])

@@ -49,7 +49,7 @@ def shared_out(run: RunRecord, machines: Sequence[str], shares: Sequence[float] 
     return run.model_copy(update={"clients": clients})
 
 
-HALF = "50 % of the rate of the others"
+HALF = "50 % of the throughput of the others"
 
 
 def slowed(run: RunRecord, machines: Sequence[str], slow: Sequence[int]) -> RunRecord:

@@ -26,7 +26,7 @@ def test_clients_with_half_the_cpu_are_found_and_no_others(clients: int, slow: i
 
 def test_half_the_rate_is_said_as_a_share_of_the_others() -> None:
     [found] = behind_in_rate(np.array([[100.0] * 30, [100.0] * 30, [50.0] * 30]))
-    assert (found.client, found.words) == (2, "50 % of the rate of the others")
+    assert (found.client, found.words) == (2, "50 % of the throughput of the others")
 
 
 def test_what_slows_all_clients_at_once_sets_none_apart() -> None:

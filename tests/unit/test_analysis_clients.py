@@ -24,7 +24,7 @@ def behind_words(clients: list[ClientRecord]) -> str:
     return words_of(clients, server_is_here=False)
 
 
-HALF = "50 % of the rate of the others"
+HALF = "50 % of the throughput of the others"
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,9 @@ def test_the_one_that_was_slower_is_named_with_what_all_would_have_had_without_i
     found = [client(n, rate=10_000.0) for n in range(5)]
     found.append(client(5, "load2", rate=5_000.0, behind=HALF, signs=["a worker worked 97 % of the window"]))
     assert behind_words(found) == (
-        "client 5 on load2 was slower than the other 5 (50 % of the rate of the others; a worker worked 97 % of the"
-        " window); at the rate of the others this run's 55,000/s would be at most 60,000/s, 9.1 % more"
+        "client 5 on load2 was slower than the other 5 (50 % of the throughput of the others; a worker worked"
+        " 97 % of the"
+        " window); at the throughput of the others this run's 55,000/s would be at most 60,000/s, 9.1 % more"
     )
     assert without_behind(found) == 60_000.0
     assert behind_words(found[:5]) == ""
@@ -84,7 +85,7 @@ def test_what_all_would_have_had_is_said_of_machines_that_slower_clients_share_w
         clients = [one.model_copy(update={"machine": one.machine.replace("here", THIS_MACHINE)}) for one in clients]
         return words_of(clients, server_is_here=server_is_here, whose="block 2's")
 
-    could = "; at the rate of the others block 2's 250/s would be at most 300/s, 20 % more"
+    could = "; at the throughput of the others block 2's 250/s would be at most 300/s, 20 % more"
     assert told("load1 load2 load2", server_is_here=True).endswith(could)
     assert told("here load2 load2", server_is_here=False).endswith(could)
     for machines, here in (("load1 load1 load2", False), ("here load2 load2", True), ("here here here", False)):
@@ -95,7 +96,8 @@ def test_where_most_were_slower_it_is_the_rest_that_were_faster() -> None:
     behind = {"rate": 50.0, "behind": HALF, "signs": ["a worker worked 97 % of the window"]}
     found = [client(0), client(1, "load2", **behind), client(2, "load3", **behind)]
     assert behind_words(found) == (
-        "client 0 on load1 was faster than the other 2 (the slowest, client 1 on load2: 50 % of the rate of the others;"
+        "client 0 on load1 was faster than the other 2 (the slowest, client 1 on load2: 50 % of the throughput"
+        " of the others;"
         " a worker worked 97 % of the window)"
     )
     assert slower(found) == []

@@ -211,7 +211,7 @@ def test_one_bundle_a_side_says_only_how_these_two_differ() -> None:
     found = judge([unpaired("c", RATE, "before", "after", [B], [times(B, 1.1)])])[0]
     assert found.design == "two bundles"
     assert found.words.startswith(
-        "these two bundles differ: the rate of after is 10 % higher than that of before (95 %"
+        "these two bundles differ: the throughput of after is 10 % higher than that of before (95 %"
     )
     assert found.notes[0].startswith("one bundle a side: how much two bundles")
     # Welch by hand: two samples with the spread of B on a log scale.
@@ -286,11 +286,11 @@ SHARES = [0.391, 0.388, 0.395, 0.390, 0.386]
 
 def test_a_share_of_zero_is_told_by_its_difference() -> None:
     found = compare(SHARES, [0.0] * 5, ABORTS)
-    assert found.words == "A's share of aborts is 39 percentage points higher than B's (95 % CI +38 to +40)"
+    assert found.words == "A's abort ratio is 39 percentage points higher than B's (95 % CI +38 to +40)"
     assert (found.verdict, found.better, found.ratio) == ("higher", "B", None)
     assert (found.other_value, found.base_value) == (pytest.approx(0.39), 0.0)
     turned = found.swapped()
-    assert turned.words == "B's share of aborts is 39 percentage points lower than A's (95 % CI -40 to -38)"
+    assert turned.words == "B's abort ratio is 39 percentage points lower than A's (95 % CI -40 to -38)"
 
 
 def test_shares_above_zero_keep_their_ratio() -> None:

@@ -119,7 +119,7 @@ BAD = [
     (
         "client",
         "warning",
-        "the client may have been the limit (worker 0 busy 93 %): the figure says at most what this client could ask",
+        "the client may have been the limit (worker 0 busy 93 %): the figure shows what this client could send at most",
         {"client_limited": True, "signs": ["worker 0 busy 93 %"]},
     ),
     (
@@ -162,7 +162,7 @@ BAD = [
     (
         "quiet disk",
         "warning",
-        "what was written before the run was still on its way to the disk when waiting for it ended",
+        "the disk was still busy with earlier writes when the wait for them ended",
         {"disk_was_quiet": False},
     ),
     (

@@ -246,7 +246,11 @@ def test_each_client_of_a_run_is_a_row(spread: Path, capsys: pytest.CaptureFixtu
     rows = rows_of(capsys, str(spread), "--table", "clients")
     assert len(rows) == 6 * 4
     last = rows[5]
-    assert (last["client_number"], last["machine"], last["behind"]) == ("5", "load3", "50 % of the rate of the others")
+    assert (last["client_number"], last["machine"], last["behind"]) == (
+        "5",
+        "load3",
+        "50 % of the throughput of the others",
+    )
     runs = {run.id: run for run in Bundle.open(spread).runs}
     assert sum(int(row["ok"]) for row in rows[:6]) == runs[last["run"]].ok
     assert (last["server_round_trip_ms"], last["clock_offset_s"], last["clock_bound_ms"]) == (

@@ -264,7 +264,7 @@ def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, af
     found = compare([old, third], [new], RATE, ["durability"])
     assert found.comparisons[0].design == "several bundles"
     (spread,) = found.spreads
-    assert str(spread).startswith("rate: bundles differ ")
+    assert str(spread).startswith("throughput: bundles differ ")
     assert spread.parts["mariadb"].runs == pytest.approx(5)
     assert compare([old], [new], RATE).spreads == []
 

@@ -156,7 +156,7 @@ def test_hints_say_nothing_of_aborts_where_a_sentence_of_theirs_stands_above(tmp
 
     found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, change=aborted)), [metric("abort_ratio")])
     assert "Of the attempts" in " ".join(found.headline)
-    assert "share of aborts" not in " ".join(found.headline)
+    assert "abort ratio" not in " ".join(found.headline)
     judged = answer_of(write_bundle(tmp_path / "judged", replace(PAIR, objective="abort_ratio", change=aborted)))
     assert "Of the attempts" not in " ".join(judged.headline)
 
@@ -221,7 +221,7 @@ def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_
     assert [figure.name for figure in flatter.figures] == ["db.Handler_delete_per_s"]
     assert (step.objective_ratio or 0) > (flatter.objective_ratio or 0) > 1
     (told,) = [words for words in found.headline if "not tested" in words]
-    change = f"where the rate changed most, +{100 * (step.objective_ratio or 0) - 100:.0f} %"
+    change = f"where the throughput changed most, +{100 * (step.objective_ratio or 0) - 100:.0f} %"
     assert told.startswith(f"What mariadb counts and moved most from 4 threads to 8 threads, {change} (a hint at why")
     assert "Handler delete" not in told, "it moved more, but elsewhere"
 

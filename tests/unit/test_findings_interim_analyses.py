@@ -262,7 +262,7 @@ def test_settings_that_lean_alike_have_one_line_that_decides_what_none_of_them_d
     assert [c.verdict for c in found.comparisons].count("no difference") >= 3
     (whole,) = found.over_all
     assert whole.verdict == "lower"
-    sentence = f"Over all 4 settings, which all lean the same way: {whole.words}."
+    sentence = f"Over all 4 settings, which all lean in the same direction: {whole.words}."
     assert sentence in found.headline
     assert "over all 4 settings" in render_text(found)
 

@@ -98,7 +98,7 @@ def test_a_limit_close_to_what_an_idle_server_takes_is_said_to_be_no_question_of
     assert (answer.search.found[0].status, answer.search.found[0].estimate) == ("flat", None)
     assert first(answer) == (
         "The highest number of threads with p99 below 2 ms: the limit is within 4 % of what mariadb takes with hardly"
-        " any load, so where it is reached cannot be told: ask for a limit that load can break (12 runs)."
+        " any load, so the level at which it is reached is unknown: set a limit that load can break (12 runs)."
     )
     write_report(one)
 
@@ -127,7 +127,7 @@ def test_thresholds_of_a_search_are_judged_at_what_was_found_and_not_at_levels_t
     assert re.search(r"mariadb at (8|12) threads has", judged.words)
     never = SEARCH.model_copy(update={"limits": ["latency_p99 < 1us"], "low": 8, "high": 16})
     none = answer_of(searched(tmp_path / "none", replace(story, threads=(8, 16), repetitions=3), never))
-    words = ["Not judged on rate below 10,000/s: no level was found for mariadb"]
+    words = ["Not judged on throughput below 10,000/s: no level was found for mariadb"]
     assert [found.words for found in none.thresholds] == words
 
 

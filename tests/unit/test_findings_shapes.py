@@ -37,7 +37,7 @@ def test_a_sweep_is_answered_by_its_peak_and_not_by_pairs(tmp_path: Path) -> Non
     first, knee = found.headline
     value = found.cells[2].rate_ops_per_s
     assert value
-    assert first.startswith(f"The rate is highest at 32 threads: {value.value:,.0f}/s (95 % CI ")
+    assert first.startswith(f"The throughput is highest at 32 threads: {value.value:,.0f}/s (95 % CI ")
     nearest = [rf"\S+ % slower at {threads} threads \(95 % CI \S+ % to \S+ %\)" for threads in (8, 128)]
     assert re.search(f"; {'; '.join(nearest)}[.]$", first), "the nearest on either side that was shown to be slower"
     assert "at 2 threads" not in first
@@ -56,7 +56,7 @@ def test_a_peak_at_the_end_of_the_range_asks_for_more(tmp_path: Path) -> None:
 def test_levels_that_cannot_be_told_apart_are_a_plateau_with_what_could_have_been_seen(tmp_path: Path) -> None:
     flat = Contender("mariadb", rate_1=20_000, rate_max=20_100)
     (first, *_) = answer(tmp_path, replace(SWEEP, contenders=(flat,), threads=(8, 16, 32))).headline
-    words = r"The rate shows no difference from 8 to 32 threads: \S+/s to \S+/s; "
+    words = r"The throughput shows no difference from 8 to 32 threads: \S+/s to \S+/s; "
     assert re.fullmatch(words + r"smallest detectable change \+\S+ % or -\S+ %\.", first)
 
 
@@ -75,7 +75,9 @@ def test_levels_far_apart_in_the_estimate_are_undecided_and_not_as_good_as_each_
     (shape,) = found.shapes
     assert (shape.top, shape.best) == ("128M", ["16M", "64M", "128M"])
     first = found.headline[0]
-    assert first.startswith("The rate was measured highest at innodb_buffer_pool_size=128M, the end of the range: ")
+    assert first.startswith(
+        "The throughput was measured highest at innodb_buffer_pool_size=128M, the end of the range: "
+    )
     assert re.search(
         r"; 16M to 64M are undecided \(16M measured \d+ % less\); \d+ % slower at 8M \(95 % CI .*\)\.$", first
     )
@@ -91,7 +93,7 @@ def test_the_page_of_a_sweep_says_how_levels_whose_intervals_lie_apart_can_be_un
 
 def test_few_repetitions_are_said_to_judge_nothing(tmp_path: Path) -> None:
     (first,) = answer(tmp_path, replace(SWEEP, repetitions=3)).headline
-    assert first.startswith("The rate was highest at 32 threads: ")
+    assert first.startswith("The throughput was highest at 32 threads: ")
     assert first.endswith("; with 3 repetitions nothing is judged, 5 are needed.")
 
 
@@ -100,7 +102,7 @@ def test_a_level_with_invalid_runs_is_left_out_aloud(tmp_path: Path) -> None:
         return invalid(run) if (run.cell, run.block) == ("c03", 2) else run
 
     first = answer(tmp_path, replace(SWEEP, change=change)).headline[0]
-    assert first.startswith("The rate may be highest at 8, 128 threads, the end of the range: ")
+    assert first.startswith("The throughput may be highest at 8, 128 threads, the end of the range: ")
     assert "; 32 threads left out: 1 of 5 runs of 32 threads was invalid (errors)." in first
 
 
@@ -121,7 +123,7 @@ def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
 def test_systems_over_threads_are_compared_and_each_has_its_shape(tmp_path: Path) -> None:
     found = answer(tmp_path, replace(SWEEP, contenders=(PEAKED, SQLITE)), "system")
     assert found.headline[0].startswith("sqlite_full is slower than mariadb in 4 of 4 settings")
-    assert found.headline[1].startswith("Over threads, the rate of mariadb is highest at 32 threads, ")
+    assert found.headline[1].startswith("Over threads, the throughput of mariadb is highest at 32 threads, ")
     assert "; that of sqlite_full " in found.headline[1]
     assert len(found.shapes) == 2
 

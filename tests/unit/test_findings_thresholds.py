@@ -50,7 +50,7 @@ def test_a_threshold_is_judged_by_the_whole_interval(tmp_path: Path, condition: 
     told = [status.capitalize() for status in statuses if status != "passed"]
     if set(statuses) == {"passed"}:
         assert answer.headline[0] == f"{answer.thresholds[0].words.partition(': ')[0]}."
-        assert answer.headline[0].startswith("Passed on rate ")
+        assert answer.headline[0].startswith("Passed on throughput ")
     assert [words.partition(" on ")[0] for words in answer.headline[: len(told)]] == told
 
 
@@ -61,7 +61,7 @@ def test_where_only_the_middle_is_beyond_it_is_undecided_and_fails_nothing(tmp_p
     bundle = write_bundle(tmp_path / "b", replace(story, fail_if=[f"rate > {cell.rate_ops_per_s.value - 1:.3f}/s"]))
     answer = answer_of(bundle)
     assert [found.status for found in answer.thresholds] == ["undecided"]
-    assert re.match(r"Undecided on rate above [0-9,]+/s: mariadb has ", answer.headline[0])
+    assert re.match(r"Undecided on throughput above [0-9,]+/s: mariadb has ", answer.headline[0])
     assert all_held(bundle, answer)
 
 
@@ -234,14 +234,14 @@ def test_how_to_run_it_again_repeats_the_thresholds_of_the_command_line() -> Non
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        ("rate < -5%", "rate lower by more than 5 %"),
+        ("rate < -5%", "throughput lower by more than 5 %"),
         ("latency_p99 > 12.5%", "p99 higher by more than 12.5 %"),
-        ("rate < 0%", "rate lower"),
-        ("rate < +5%", "rate not higher by 5 %"),
-        ("rate > -5%", "rate not lower by 5 %"),
+        ("rate < 0%", "throughput lower"),
+        ("rate < +5%", "throughput not higher by 5 %"),
+        ("rate > -5%", "throughput not lower by 5 %"),
         ("latency_p99 > 200us", "p99 above 200 µs"),
-        ("rate < 5k/s", "rate below 5,000/s"),
-        ("error_ratio >= 0.1%", "share of errors at least 0.1 %"),
+        ("rate < 5k/s", "throughput below 5,000/s"),
+        ("error_ratio >= 0.1%", "error ratio at least 0.1 %"),
         ("latency_mean <= 1.5ms", "mean response time at most 1.5 ms"),
         ("server_memory_peak_bytes > 1GiB", "server memory above 1 GiB"),
     ],

@@ -42,7 +42,7 @@ def of(bundle: Bundle, name: str, run: int = 0) -> float | None:
 @pytest.mark.parametrize(
     ("name", "label"),
     [
-        ("rate", "rate"),
+        ("rate", "throughput"),
         ("latency_mean", "mean response time"),
         ("latency_max", "longest response time"),
         ("latency_p5", "p5"),
@@ -59,7 +59,7 @@ def test_metrics_are_known_by_name(name: str, label: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "speed", "latency", "latency_p", "latency_p0", "latency_p555", "rate ", "rate."])
 def test_an_unknown_metric_is_refused(name: str) -> None:
-    with pytest.raises(UnknownMetric, match="there is no metric"):
+    with pytest.raises(UnknownMetric, match="unknown metric"):
         metric(name)
 
 
@@ -67,7 +67,7 @@ def test_a_refusal_names_the_nearest_metric() -> None:
     with pytest.raises(UnknownMetric) as caught:
         metric("latency_p909")
     assert caught.value.hint.startswith("did you mean `latency_p9")
-    with pytest.raises(UnknownMetric, match="`load_s` is not told of single operations"):
+    with pytest.raises(UnknownMetric, match="`load_s` is not available for single operations"):
         metric("load_s.read")
 
 
@@ -160,7 +160,7 @@ def test_a_plan_refuses_a_metric_that_does_not_exist(tmp_path: Path, capsys: pyt
     )
     assert main(["run", str(plan), "--dry-run"]) == ExitCode.USAGE
     told = capsys.readouterr().err
-    assert "there is no metric `latency_p9o`" in told
+    assert "unknown metric `latency_p9o`" in told
     assert "did you mean `latency_p99`?" in told
     assert "line 7" in told
 

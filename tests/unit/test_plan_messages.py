@@ -328,7 +328,7 @@ def test_what_cannot_be_set_is_refused_as_in_the_plan(said: str, what: str) -> N
     ("limit", "what", "hint"),
     [
         ("'latency_p99 < 2'", "2 has no unit, and latency_p99 is a time", "2ms"),
-        ("['rate > 1/s', 'latncy_p99 < 2ms']", "there is no metric `latncy_p99`", "did you mean `latency_p99`?"),
+        ("['rate > 1/s', 'latncy_p99 < 2ms']", "unknown metric `latncy_p99`", "did you mean `latency_p99`?"),
         ("'latency_p99.pay < 2ms'", "no workload of this plan has the operation `pay`", "of READ, UPDATE"),
         ("'rate'", '"rate" is not a limit', "latency_p99 < 2ms"),
     ],

@@ -49,7 +49,7 @@ def test_a_page_has_both_sides_in_each_chart_and_what_changed_first(
     page = file.read_text()
     said = words_of(page)
     places = [
-        "The rate of after against that of before: lower in 1 of 4 cells (mariadb, 8 threads)",
+        "The throughput of after against that of before: lower in 1 of 4 cells (mariadb, 8 threads)",
         "What changed",
         "MariaDB 10.11.6 MariaDB 11.4.2",
         "less · equal · more",

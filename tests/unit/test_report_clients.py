@@ -54,20 +54,22 @@ def runs_of(folder: Path) -> list[RunRecord]:
 def test_a_client_that_was_slower_in_most_runs_is_in_the_headline_with_what_it_cost(tmp_path: Path) -> None:
     found = answer(tmp_path, SIX, [5])
     [said] = [words for words in found.headline if "slower than the other" in words]
-    assert said.startswith("mariadb, in all 3 runs: client 5 on load3 was slower than the other 5 (50 % of the rate")
+    assert said.startswith(
+        "mariadb, in all 3 runs: client 5 on load3 was slower than the other 5 (50 % of the throughput"
+    )
     assert "would be at most" not in said, "client 4 is on the same machine"
     apart = answer(tmp_path / "apart", [f"load{number}" for number in range(6)], [5]).headline[1]
     assert re.search(
-        r"; at the rate of the others block [123]'s [\d,]+/s would be at most [\d,]+/s, 9.1 % more\.$", apart
+        r"; at the throughput of the others block [123]'s [\d,]+/s would be at most [\d,]+/s, 9.1 % more\.$", apart
     )
 
 
 @pytest.mark.parametrize(
     ("machines", "words"),
     [
-        (["load1", "load2", "load3"], "3 clients on 3 machines had 33.3, 33.3 and 33.3 % of the rate"),
-        (["this machine"] * 2, "2 clients on this machine had 50.0 and 50.0 % of the rate"),
-        (FIFTY, "50 clients on 5 machines had 2.00 % of the rate each"),
+        (["load1", "load2", "load3"], "3 clients on 3 machines had 33.3, 33.3 and 33.3 % of the throughput"),
+        (["this machine"] * 2, "2 clients on this machine had 50.0 and 50.0 % of the throughput"),
+        (FIFTY, "50 clients on 5 machines had 2.00 % of the throughput each"),
     ],
 )
 def test_that_each_client_got_its_share_is_in_the_headline(tmp_path: Path, machines: list[str], words: str) -> None:
@@ -78,7 +80,8 @@ def test_that_each_client_got_its_share_is_in_the_headline(tmp_path: Path, machi
 def test_shares_of_several_cells_are_told_in_one_line(tmp_path: Path) -> None:
     told = answer_of(write_bundle(tmp_path / "bundle", story(SIX, [], threads=(1, 4))))
     assert (
-        "In 2 cells with several clients each had 100 % of an even share of the rate; none was clearly slower than the"
+        "In 2 cells with several clients each had 100 % of an even share of the throughput; none was clearly"
+        " slower than the"
         " others, and none was the limit."
     ) in told.headline
 

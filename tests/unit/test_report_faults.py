@@ -75,16 +75,16 @@ def test_each_fault_has_a_row_and_a_sentence(tmp_path: Path) -> None:
     assert "by no failure" in next(line for line in lines if "freeze server at 40 s" in line)
     said = [words for words in found.headline if words.startswith("mariadb, ")]
     assert said == [
-        "mariadb, kill server: nothing was written for 5.7 s (5.5 s to 5.9 s); the rate was back after 6.3 s"
+        "mariadb, kill server: nothing was written for 5.7 s (5.5 s to 5.9 s); throughput recovered after 6.3 s"
         " (6.1 s to 6.5 s); 16 operations failed or are unknown in each run.",
-        "mariadb, freeze server: nothing was written for 2 s; the rate was back after 2 s; a lost update could pass"
+        "mariadb, freeze server: nothing was written for 2 s; throughput recovered after 2 s; a lost update could pass"
         " unseen: no check after the run counts what was acknowledged.",
     ]
 
 
 def test_a_rate_that_did_not_come_back_is_a_lower_bound(tmp_path: Path) -> None:
     found = answer(tmp_path, lambda run: [killed(run, full_rate_s=None), frozen(run)])
-    assert any("the rate was not back within 20 s" in words for words in found.headline)
+    assert any("throughput did not recover within 20 s" in words for words in found.headline)
     assert "at least 20 s" in render_text(found)
     assert found.faults[0].not_back == 5
 
@@ -120,11 +120,11 @@ def test_what_readers_noticed_is_said_of_reads(tmp_path: Path) -> None:
     alone = answer(
         tmp_path / "alone", lambda run: [killed(run, without_reads_s=4.0, without_writes_s=None), frozen(run)]
     )
-    assert "kill server: nothing was read for 4 s; the rate" in alone.headline[0]
+    assert "kill server: nothing was read for 4 s; throughput" in alone.headline[0]
     older = answer(
         tmp_path / "older", lambda run: [killed(run, without_writes_s=None, without_success_s=3.0), frozen(run)]
     )
-    assert "kill server: nothing was read for 3.0 s; the rate" in older.headline[0]
+    assert "kill server: nothing was read for 3.0 s; throughput" in older.headline[0]
 
 
 def test_a_read_without_an_answer_is_not_perhaps_applied(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_read_without_an_answer_is_not_perhaps_applied(tmp_path: Path) -> None
 
 def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -> None:
     found = answer(tmp_path, lambda run: [killed(run, without_writes_s=0.5, full_rate_s=0.0), frozen(run)])
-    words = "mariadb, kill server: nothing was written for 0.5 s; beyond that the rate never fell; 16 operations"
+    words = "mariadb, kill server: nothing was written for 0.5 s; otherwise throughput never dropped; 16 operations"
     assert any(told.startswith(words) for told in found.headline)
 
 
@@ -151,20 +151,19 @@ def fallen(run: RunRecord, at_s: float = 12.0) -> FaultRecord:
 
 def test_a_rate_that_falls_again_is_said(tmp_path: Path) -> None:
     found = answer(tmp_path / "all", lambda run: [fallen(run), frozen(run)])
-    words = (
-        "; the rate was back after 6.3 s (6.1 s to 6.5 s); in 5 of 5 runs it fell again 13 s to 17 s after the fault,"
-    )
+    words = "; throughput recovered after 6.3 s (6.1 s to 6.5 s); in 5 of 5 runs it dropped again 13 s to 17 s"
+    " after the fault,"
     (said,) = (told for told in found.headline if "kill server" in told)
-    assert f"{words} to 25 % of the rate before, for up to 3 s; 16 operations" in said
+    assert f"{words} to 25 % of the throughput before, for up to 3 s; 16 operations" in said
     some = answer(
         tmp_path / "some",
         lambda run: [fallen(run) if run.block == 2 else killed(run, second_drop_for_s=0.0), frozen(run)],
     )
-    assert any("in 1 of 5 runs it fell again 14 s after the fault" in told for told in some.headline)
+    assert any("in 1 of 5 runs it dropped again 14 s after the fault" in told for told in some.headline)
     at_once = answer(
         tmp_path / "late", lambda run: [fallen(run).model_copy(update={"effect": at_first(fallen(run))}), frozen(run)]
     )
-    assert any("the rate did not fall at once; in 5 of 5 runs it fell again" in told for told in at_once.headline)
+    assert any("throughput did not drop at once; in 5 of 5 runs it dropped again" in told for told in at_once.headline)
 
 
 def at_first(fault: FaultRecord) -> FaultEffect:
@@ -186,7 +185,7 @@ def test_a_closed_loop_does_not_lead_with_a_percentile(tmp_path: Path) -> None:
     assert not any("p99" in words for words in closed.headline)
     (waited,) = (words for words in others if "closed loop" in words)
     assert "operations waited longer than 1 s in each run, the longest" in waited
-    assert "Offer a `rate`" in waited
+    assert "Set `rate`" in waited
     assert "p99" in answer(tmp_path / "none", lambda run: [], faults={}).headline[0]
 
 

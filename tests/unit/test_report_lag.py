@@ -77,7 +77,7 @@ def test_a_lag_that_grows_is_told_at_its_end_and_makes_reads_stale(
 ) -> None:
     made = bundle(tmp_path / "b", GROWING, monkeypatch, reads_there=True)
     assert said(made) == [
-        "mariadb: replica2 was 6.1 s behind at the end, and still falling behind; what was read there was that stale."
+        "mariadb: replica2 was 6.1 s behind at the end, and still falling behind; reads there were that stale."
     ]
     seen = observed(made, made.runs[0])
     assert metric("lag_s_max").of(seen) == metric("lag_s_end").of(seen) == 6.1
@@ -100,7 +100,7 @@ def test_a_level_replica_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.Mo
 def test_of_a_replica_that_was_away_nothing_is_known_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lags_s = {"replica1": [0.1, 0.2, 0.1, 0.0, 0.1, 0.1], "replica2": [0.1] * 6}
     assert said(bundle(tmp_path / "b", lags_s, monkeypatch, away=("replica1", "primary"))) == [
-        "mariadb: no replica was more than 0.2 s behind while it told of itself; replica1 did not all the time."
+        "mariadb: no replica was more than 0.2 s behind while it answered; replica1 did not always answer."
     ]
 
 

@@ -65,7 +65,7 @@ def test_several_runs_are_judged_by_the_interval_of_the_typical_one(tmp_path: Pa
         (1, "no", 0, 5), (4, "yes", 5, 5), (16, "yes", 5, 5),
     ]  # fmt: skip
     assert re.fullmatch(
-        r"rate above 9,000/s: yes from 4 to 16 threads \(at least [0-9,]+/s\); no at 1 thread \([0-9,]+/s,"
+        r"throughput above 9,000/s: yes from 4 to 16 threads \(at least [0-9,]+/s\); no at 1 thread \([0-9,]+/s,"
         r" [0-9,]+/s to [0-9,]+/s; all 5 runs missed it\)\.",
         answer.headline[0],
     ), answer.headline[0]
@@ -168,8 +168,8 @@ def test_each_contestant_has_a_sentence_of_its_own(tmp_path: Path) -> None:
     story = replace(STORY, contenders=(MARIADB, SQLITE), asked=["rate > 9000/s"])
     answer = answer_of(write_bundle(tmp_path / "b", story))
     assert [sentence.partition(":")[0] for sentence in answer.headline[:2]] == [
-        "rate above 9,000/s (mariadb)",
-        "rate above 9,000/s (sqlite_full)",
+        "throughput above 9,000/s (mariadb)",
+        "throughput above 9,000/s (sqlite_full)",
     ]
 
 
@@ -187,7 +187,7 @@ def test_text_page_and_json_have_the_verdict(tmp_path: Path) -> None:
     assert (first["verdict"], first["reasons"]) == ("no", {"not met": 5})
     page = write_report(bundle, answer=answer).html.read_text()
     assert "Limits that the plan asks for" in page
-    assert "<td>rate above 9,000/s</td><td>1 thread</td><td>no</td>" in page
+    assert "<td>throughput above 9,000/s</td><td>1 thread</td><td>no</td>" in page
 
 
 def test_limits_and_thresholds_of_one_plan_are_judged_alike(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_nodes_of_one_name_say_whose_they_are(tmp_path: Path) -> None:
 def test_what_came_of_faults_over_time_leads(tmp_path: Path) -> None:
     html = write_report(write_bundle(tmp_path / "bundle", story())).html.read_text()
     charts = re.findall(r'aria-label="((?:Rate|Throughput)[^"]*)"', html)
-    assert charts[0] == "Rate of every run over time"
+    assert charts[0] == "Throughput of every run over time"
     assert [one for one in charts if one == charts[0]] == charts[:1], "it is drawn once"
     assert any(one.startswith("Throughput of") for one in charts)
 

@@ -93,7 +93,7 @@ def test_a_client_that_lacks_half_of_the_others_rate_is_told_with_its_reason() -
     near = Place(machine="load1", is_here=False, server_round_trip_ns={"server": 200_000})
     found = records(100, 100, 50, places=[near, near, far])
     assert [bool(one.behind) for one in found] == [False, False, True]
-    assert found[2].behind == "50 % of the rate of the others"
+    assert found[2].behind == "50 % of the throughput of the others"
     assert found[2].signs == ["5.00 ms to the server and back, the others 200 µs"]
 
 

@@ -269,67 +269,67 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "time_to_detect_s",
         "s",
         "time to detect",
-        "From a planned fault until the first operation failed because of it; none where all of them only waited.",
+        "From a planned fault until the first operation failed because of it; none where all operations only waited.",
         _of_effect(lambda effect: effect.detect_s),
     ),
     FaultFigure(
         "time_without_writes_s",
         "s",
         "time without writes",
-        "The longest time around a planned fault in which nothing that writes ended right, to 0.1 s; of work that only"
-        " reads, in which nothing did.",
+        "The longest time around a planned fault without a successful write, to 0.1 s; where a workload only reads,"
+        " without a successful operation.",
         _of_effect(without_writes_s),
     ),
     FaultFigure(
         "time_without_reads_s",
         "s",
         "time without reads",
-        "The longest time around a planned fault in which nothing that only reads ended right, to 0.1 s; 0 where it was"
-        " no longer than before the first fault.",
+        "The longest time around a planned fault without a successful read, to 0.1 s; 0 where it was no longer than"
+        " before the first fault.",
         _of_effect(lambda effect: effect.without_reads_s),
     ),
     FaultFigure(
         FULL_RATE,
         "s",
-        "time to full rate",
-        "From a planned fault until the rate was what it had been before, and stayed so.",
+        "time to full throughput",
+        "From a planned fault until throughput was back at its earlier level and stayed there.",
         _of_effect(full_rate_s),
     ),
     FaultFigure(
         "second_drop_s",
         "s",
-        "time of a second fall",
-        "For how long the rate was below the full rate once more after it had come back from a planned fault: of"
-        " several such falls the longest; 0: it stayed.",
+        "time of a second drop",
+        "How long throughput dropped again after it had recovered from a planned fault: the longest of several drops;"
+        " 0: it did not drop.",
         _of_effect(lambda effect: effect.second_drop_for_s),
     ),
     FaultFigure(
         BACK,
         "s",
         "time to serve again",
-        "From a planned fault until the server that it hurt served again.",
+        "From a planned fault until the affected server served again.",
         lambda fault: None if fault.begun_s is None or fault.back_s is None else fault.back_s - fault.begun_s,
     ),
     FaultFigure(
         "rejoin_s",
         "s",
         "rejoin time",
-        "From the start of a server that a planned fault had ended until it served again.",
+        "From the restart of a server that a planned fault had ended until it served again.",
         lambda fault: None if fault.planned.do == "freeze" else fault.rejoin_s,
     ),
     FaultFigure(
         "longest_wait_s",
         "s",
         "longest wait at a fault",
-        "The longest response time of what ended while a planned fault was felt; what waited then and never ended in"
-        " the window counts at its age.",
+        "The longest response time while a planned fault had an effect; operations that did not end within the window"
+        " count with the time that they had waited.",
         _of_effect(lambda effect: effect.longest_wait_s),
     ),
     FaultFigure(
         "fault_errors",
         "count",
         "number of errors at faults",
-        "Operations that failed or are unknown in the seconds in which planned faults were felt.",
+        "Operations that failed, or whose outcome is unknown, in the seconds in which planned faults had an effect.",
         _of_effect(lambda effect: float(effect.failed + effect.unknown)),
         sum,
     ),

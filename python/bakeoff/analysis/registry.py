@@ -33,10 +33,10 @@ def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
     own = {rate.name: rate for rate in rates}
     found = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
     if found is None or bool(dot) != bool(rest):
-        raise UnknownMetric(*unknown(f"there is no metric `{name}`", base, [*_BY_NAME, *own]))
+        raise UnknownMetric(*unknown(f"unknown metric `{name}`", base, [*_BY_NAME, *own]))
     if rest and found.of_operation is None:
-        hint = f"operations have of their own: {', '.join(one.name for one in METRICS if one.of_operation)}"
-        raise UnknownMetric(f"`{found.name}` is not told of single operations", hint)
+        hint = f"metrics of single operations: {', '.join(one.name for one in METRICS if one.of_operation)}"
+        raise UnknownMetric(f"`{found.name}` is not available for single operations", hint)
     return found.of_one(rest) if rest else found
 
 
@@ -154,7 +154,7 @@ def _percentile(name: str) -> Metric | None:
         return None
     quantile = int(match[1]) / 10 ** max(2, len(match[1]))
     percent = f"{quantile * 100:.10g}"
-    about = f"Response time that {percent} % of the operations did not exceed; failed ones rank above it."
+    about = f"Response time that {percent} % of the operations did not exceed; failed operations rank above it."
     return _response(name, f"p{percent}", about, lambda spread: spread.percentile(quantile), quantile)
 
 
@@ -197,8 +197,8 @@ METRICS: tuple[Metric, ...] = (
         "rate",
         "ops/s",
         "higher",
-        "rate",
-        "Right operations per second of the window.",
+        "throughput",
+        "Correct operations per second of the window.",
         lambda seen: seen.run.rate_ops_per_s,
         _operation_rate,
     ),
@@ -206,8 +206,8 @@ METRICS: tuple[Metric, ...] = (
     _response(
         "latency_mean",
         "mean response time",
-        "Mean response time; operations that failed or timed out count with the time that they took, and the mean is"
-        " then a lower bound. Not defined where more than 1 % failed.",
+        "Mean response time. Operations that failed or timed out count with the time that they took, so the mean is"
+        " a lower bound then; not defined where more than 1 % failed.",
         Distribution.mean,
     ),
     _response(
@@ -220,8 +220,8 @@ METRICS: tuple[Metric, ...] = (
         "error_ratio",
         "ratio",
         "lower",
-        "share of errors",
-        "Share of the operations that did not end right.",
+        "error ratio",
+        "Share of the operations that did not end correctly.",
         lambda seen: seen.run.error_ratio,
         _operation_error_ratio,
     ),
@@ -229,17 +229,17 @@ METRICS: tuple[Metric, ...] = (
         "abort_ratio",
         "ratio",
         "lower",
-        "share of aborts",
-        "Share of the attempts that ended in a conflict with others (deadlock, serialization failure, lock timeout),"
-        " whether they were tried again or not.",
+        "abort ratio",
+        "Share of the attempts that ended in a conflict with other transactions (deadlock, serialization failure, lock"
+        " timeout), retried or not.",
         _abort_ratio,
     ),
     Metric(
         "unknown_ratio",
         "ratio",
         "lower",
-        "share of unknown outcomes",
-        "Share of the operations that timed out, and of writes that lost their connection.",
+        "ratio of unknown outcomes",
+        "Share of the operations that timed out, or were writes and lost their connection.",
         _outcome_ratio("unknown"),
         _operation_outcome_ratio("unknown"),
     ),
@@ -247,8 +247,8 @@ METRICS: tuple[Metric, ...] = (
         "retries_per_op",
         "count",
         "lower",
-        "number of retries per operation",
-        "Attempts beyond the first, per operation.",
+        "retries per operation",
+        "Attempts after the first one, per operation.",
         lambda seen: _per_op(seen.run.retries, seen),
     ),
     Metric(
@@ -256,24 +256,24 @@ METRICS: tuple[Metric, ...] = (
         "ms",
         "lower",
         "mean wait for a session",
-        "Mean time that users waited for a session of a pool; of pools alone.",
+        "Mean time that users waited for a session of the pool; only for runs with a pool.",
         lambda seen: seen.run.pool_wait.mean_ns / 1e6 if seen.run.pool_wait.count else None,
     ),
     Metric(
         "queries_per_s",
         "1/s",
         "higher",
-        "rate of statements",
-        "Statements of the operations counted, per second; of workloads that count them.",
+        "statement throughput",
+        "Statements of the counted operations per second; only for workloads that count them.",
         _queries,
     ),
     Metric(
         "server_transactions_per_minute",
         "1/min",
         "higher",
-        "number of transactions per minute that the server counted",
-        "Commits and rollbacks by the server's own counters, whoever asked for them; MariaDB and MySQL count the"
-        " statements COMMIT and ROLLBACK alone. Of a single server.",
+        "transactions per minute by the server's counters",
+        "Commits and rollbacks of all clients by the server's own counters; MariaDB and MySQL count only the"
+        " statements COMMIT and ROLLBACK. Only for a single server.",
         _server_transactions,
     ),
     Metric(
@@ -281,7 +281,7 @@ METRICS: tuple[Metric, ...] = (
         "µs/op",
         "lower",
         "client CPU per operation",
-        "CPU time of the engine's processes in the window, per operation.",
+        "CPU time of the client processes (the engine) in the window, per operation.",
         lambda seen: seen.run.client_cpu_us_per_op,
     ),
     Metric(
@@ -289,7 +289,7 @@ METRICS: tuple[Metric, ...] = (
         "µs/op",
         "lower",
         "server CPU per operation",
-        "CPU time of the server's processes in the window, per operation; not of embedded systems.",
+        "CPU time of the server's processes in the window, per operation; not for embedded systems.",
         lambda seen: seen.run.server_cpu_us_per_op,
     ),
     Metric(
@@ -297,15 +297,15 @@ METRICS: tuple[Metric, ...] = (
         "µs/op",
         "lower",
         "CPU of client and server per operation",
-        "Sum of both: on one machine work can be moved from one to the other.",
+        "Sum of both, because work can move between client and server.",
         lambda seen: _sum(seen.run.client_cpu_us_per_op, seen.run.server_cpu_us_per_op),
     ),
     Metric(
         "client_rate_min",
         "ops/s",
         "higher",
-        "rate of the slowest client",
-        "Right operations per second of the client that had least; of runs with several.",
+        "throughput of the slowest client",
+        "Correct operations per second of the slowest client; only for runs with several.",
         lambda seen: min((client.rate_ops_per_s for client in seen.run.clients), default=None),
     ),
     Metric(
@@ -313,7 +313,7 @@ METRICS: tuple[Metric, ...] = (
         "ms",
         "lower",
         "uncertainty of the clocks",
-        "How far the clock of a load machine may be from where it is taken to be, of the one that is known least.",
+        "Largest possible error of a load machine's clock, of the machine whose clock is known least.",
         lambda seen: max((client.clock_bound_ns / 1e6 for client in seen.run.clients), default=0.0) or None,
     ),
     Metric(
@@ -321,7 +321,7 @@ METRICS: tuple[Metric, ...] = (
         "bytes",
         "lower",
         "client memory",
-        "Most memory that the engine's processes had.",
+        "Peak memory of the client processes (the engine).",
         lambda seen: seen.run.client_memory_peak_bytes or None,
     ),
     Metric(
@@ -329,7 +329,7 @@ METRICS: tuple[Metric, ...] = (
         "bytes",
         "lower",
         "server memory",
-        "Most memory that the server's processes had.",
+        "Peak memory of the server's processes.",
         lambda seen: seen.run.server.memory_peak_bytes,
     ),
     Metric(
@@ -337,15 +337,15 @@ METRICS: tuple[Metric, ...] = (
         "bytes",
         "lower",
         "size on disk",
-        "The system's data on disk after the run, its debt drained.",
+        "The system's data on disk after the run, when deferred work (flushes, compactions) is done.",
         lambda seen: seen.run.server.size_on_disk_bytes,
     ),
     Metric(
         "write_bytes_per_op",
         "bytes/op",
         "lower",
-        "number of bytes written per operation",
-        "Bytes that reached the disk from the window's start until the debt was drained, per operation.",
+        "bytes written per operation",
+        "Bytes written to disk from the window's start until deferred work was done, per operation.",
         lambda seen: _per_op(seen.run.server.write_bytes_with_debt, seen),
     ),
     Metric(
@@ -353,7 +353,7 @@ METRICS: tuple[Metric, ...] = (
         "count",
         "lower",
         "write amplification",
-        "Bytes that reached the disk over bytes that users wrote.",
+        "Bytes written to disk divided by bytes that users wrote.",
         lambda seen: seen.run.server.write_bytes_per_user_byte,
     ),
     Metric(
@@ -361,7 +361,7 @@ METRICS: tuple[Metric, ...] = (
         "s",
         "lower",
         "load time",
-        "Time that loading the run's data took.",
+        "Time to load the run's data.",
         _load(lambda load: load.elapsed_s or None),
         per="load",
     ),
@@ -369,7 +369,7 @@ METRICS: tuple[Metric, ...] = (
         "load_rate",
         "rows/s",
         "higher",
-        "load rate",
+        "load throughput",
         "Rows loaded per second.",
         _load(lambda load: load.rows_per_s or None),
         per="load",
@@ -379,7 +379,7 @@ METRICS: tuple[Metric, ...] = (
         "s",
         "lower",
         "longest lag of a replica",
-        "How far the replica that was furthest behind its primary was behind at most, in the window.",
+        "Longest lag behind the primary in the window, of the replica with the longest one.",
         _furthest(max),
     ),
     Metric(
@@ -387,7 +387,7 @@ METRICS: tuple[Metric, ...] = (
         "s",
         "lower",
         "lag of a replica at the end",
-        "How far the replica that was furthest behind at the end of the window was behind its primary then.",
+        "Lag behind the primary at the end of the window, of the replica with the longest one.",
         _furthest(lambda lags_s: lags_s[-1]),
     ),
     *(

@@ -211,7 +211,7 @@ def estimate_in_blocks(
         return found
     where = f"in {apart} of {counted(apart + together, 'block', 'blocks')} other blocks' runs lie between the two"
     if apart > together:
-        why = f"not compared: their runs were made at different times ({where}); run the plan anew, without --resume"
+        why = f"not compared: their runs were made at different times ({where}); run the plan again without --resume"
         return replace(found, finding=Obstacle("not comparable", why))
     return replace(found, notes=(*found.notes, f"{where}: what drifted meanwhile is in the difference"))
 

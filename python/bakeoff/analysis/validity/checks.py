@@ -167,7 +167,7 @@ def _client(run: JudgedRun) -> Validity:
     if not run.record.verdict.client_limited:
         return finding("client", True, "warning", "no sign that the client was the limit")
     signs = "; ".join(run.record.verdict.signs) or "no details"
-    words = f"the client may have been the limit ({signs}): the figure says at most what this client could ask"
+    words = f"the client may have been the limit ({signs}): the figure shows what this client could send at most"
     return finding("client", False, "warning", words)
 
 
@@ -198,7 +198,7 @@ def _clocks(run: JudgedRun) -> Validity | None:
 def _latency_probe(run: JudgedRun) -> Validity | None:
     if not run.latency_probe or run.record.latency_probe:
         return None
-    words = "not tested: no session of its own beside the load, whose times could have been compared"
+    words = "not tested: no latency probe ran alongside the load"
     return finding("latency probe", None, "note", words)
 
 
@@ -256,7 +256,7 @@ def _quiet_disk(run: JudgedRun) -> Validity | None:
     quiet = run.record.disk_was_quiet
     if quiet is None:
         return None
-    words = "what was written before the run was still on its way to the disk when waiting for it ended"
+    words = "the disk was still busy with earlier writes when the wait for them ended"
     if quiet:
         words = "all that was written before the run had reached the disk"
     return finding("quiet disk", quiet, "warning", words)

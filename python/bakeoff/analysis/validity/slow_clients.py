@@ -58,7 +58,7 @@ def behind_in_rate(ended: FloatArray) -> list[Behind]:
     """ended: operations that ended ok, of each client (rows) in each tenth of a second of the window (columns)."""
     parts = _parts(ended, ended.shape[1] // TENTHS_OF_A_PART_MIN)
     return [
-        Behind(client, ratio, f"{percent_words(ratio)} of the rate of the others")
+        Behind(client, ratio, f"{percent_words(ratio)} of the throughput of the others")
         for client, ratio in _apart(parts, LACK_MIN)
     ]
 
@@ -191,9 +191,8 @@ def behind_words(clients: Sequence[ClientRecord], *, server_is_here: bool, whose
     have, could = sum(client.rate_ops_per_s for client in clients), without_behind(clients)
     if could > have * 1.01 and _is_apart(behind, clients, server_is_here=server_is_here):
         more = percent_words(could / have - 1)
-        words += (
-            f"; at the rate of the others {whose} {rate_words(have)} would be at most {rate_words(could)}, {more} more"
-        )
+        words += f"; at the throughput of the others {whose} {rate_words(have)} would be at most"
+        f" {rate_words(could)}, {more} more"
     return words
 
 

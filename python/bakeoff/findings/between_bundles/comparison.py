@@ -224,7 +224,7 @@ def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Bundle])
     raise BundleError(
         f"the bundles cannot be compared: {'; '.join(map(str, meaningless))}",
         where=_titles(bundles),
-        hint=f"measure both alike, or, where that difference is what you ask about, say {allow}",
+        hint=f"measure both alike, or, if that difference is what you compare, give {allow}",
     )
 
 

@@ -200,8 +200,8 @@ def _flat_words(search: SearchRecord, who: str, margin: float) -> str:
     percent = max(1, math.ceil(100 * abs(math.expm1(margin))))
     where = "with hardly any load" if search.highest else f"far above the {search.sought_words} that may keep it"
     return (
-        f"the limit is within {percent} % of what {who} takes {where}, so where it is reached cannot be told:"
-        " ask for a limit that load can break"
+        f"the limit is within {percent} % of what {who} takes {where}, so the level at which it is reached is unknown:"
+        " set a limit that load can break"
     )
 
 

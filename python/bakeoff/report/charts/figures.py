@@ -68,7 +68,7 @@ class Detail:
     def figure(self) -> Figure:
         where = at_words(self.over_time.title)
         canvas = timeline.detail(self.over_time, self.names)
-        return Figure("detail", f"Rate, response time and server over time{where}", canvas)
+        return Figure("detail", f"Throughput, response time and server over time{where}", canvas)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class _Maker:
     def overview(self, settings: Sequence[timeline.Setting]) -> Figure | None:
         if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
-        return Figure("timeline", "Rate of every run over time", timeline.overview(settings, self.names))
+        return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names))
 
     def middle(self, setting: timeline.Setting) -> Figure:
         """As a file: the setting in mid-sweep, the first valid repetition of each contestant."""

@@ -48,14 +48,14 @@ class Conversion:
             raise BakeoffError(
                 f"PNG files of the charts were not made within {TIMEOUT_S:.0f} s: this machine is very busy",
                 where=self._where,
-                hint="report.html and the SVG files are there; `bakeoff report` on the bundle makes the rest",
+                hint="report.html and the SVG files are complete; `bakeoff report` on the bundle draws the rest",
             ) from None
         if self._process.returncode:
             last = said.strip().splitlines()[-1:] or ["it said nothing"]
             raise BakeoffError(
                 f"could not make PNG files of the charts: {last[0]}",
                 where=self._where,
-                hint="report.html and the SVG files are there; the disk may be full",
+                hint="report.html and the SVG files are complete; the disk may be full",
             )
         self._made.seek(0)
         pictures = []

@@ -69,7 +69,7 @@ class Setting:
 
 
 def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
-    """Rate over time, a small panel a setting, each from zero on an axis of its own."""
+    """Throughput over time, a small panel per setting, each with its own axis from zero."""
     columns = 1 if len(settings) == 1 else 2 if len(settings) in (2, 4) else 3
     rows = -(-len(settings) // columns)
     pitch = WIDTH / columns
@@ -146,7 +146,7 @@ class _Row:
 def _rows(setting: Setting) -> Iterator[_Row]:
     rates = [run.rate for run in setting.runs]
     yield _Row(
-        "achieved rate, operations per second", "ops/s", 150, short, _from_zero(rates), (_Part(lambda run: run.rate),)
+        "throughput, operations per second", "ops/s", 150, short, _from_zero(rates), (_Part(lambda run: run.rate),)
     )
     times = [part for run in setting.runs for part in (run.p50_ms, run.p99_ms)]
     lowest = [low for part in times if (low := part.lowest_positive) is not None]

@@ -193,7 +193,7 @@ def _of_shapes(contest: Contest, shapes: Sequence[ShapeAnswer]) -> Iterator[str]
     for detailed in (True, False):
         clauses = (f"for {_line(shape)} {_at(shape, detailed)}" for shape in shapes)
         yield f"the {label} is {most} {'; '.join(clauses)}"
-    yield f"each of {len(shapes)} lines has a {most} {label} of its own: see the rows"
+    yield f"each of {len(shapes)} lines has its own {most} {label}: see the rows"
 
 
 def _line(shape: ShapeAnswer) -> str:

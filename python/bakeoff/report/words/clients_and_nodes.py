@@ -70,16 +70,18 @@ def _limit_words(runs: Sequence[RunRecord]) -> str:
 
 
 def _shares_words(cells: Sequence[Sequence[RunRecord]]) -> str:
-    """ "3 clients on 3 machines had 33.9, 33.2 and 32.9 % of the rate"; of several cells how far from an even share."""
+    """ "3 clients on 3 machines had 33.9, 33.2 and 32.9 % of the throughput"; several cells: how far from even."""
     shares = [_shares(used) for used in cells]
     if len(cells) > 1:
         even = [share * len(own) for own in shares for share in own]
-        return f"In {len(cells)} cells with several clients each had {_from_to(even)} of an even share of the rate"
+        return (
+            f"In {len(cells)} cells with several clients each had {_from_to(even)} of an even share of the throughput"
+        )
     (own,), where = shares, where_words(cells[0][0].clients)
     if len(own) > SHARES_MAX:
-        return f"{len(own)} clients {where} had {_from_to(own)} of the rate each"
+        return f"{len(own)} clients {where} had {_from_to(own)} of the throughput each"
     *most, last = (percent_words(share, digits=3).removesuffix(" %") for share in own)
-    return f"{len(own)} clients {where} had {', '.join(most)} and {last} % of the rate"
+    return f"{len(own)} clients {where} had {', '.join(most)} and {last} % of the throughput"
 
 
 def _from_to(shares: Sequence[float]) -> str:
@@ -88,7 +90,7 @@ def _from_to(shares: Sequence[float]) -> str:
 
 
 def _shares(used: Sequence[RunRecord]) -> list[float]:
-    """Of the rate of all, by client, over the runs together."""
+    """Each client's share of the throughput of all, over the runs together."""
     rates: dict[int, float] = {}
     for client in (client for run in used for client in run.clients):
         rates[client.number] = rates.get(client.number, 0.0) + client.rate_ops_per_s
@@ -171,11 +173,11 @@ def places_differ_words(contest: Contest, runs: Mapping[str, Sequence[RunRecord]
 
 
 def machines_and_clocks_words(runs: Sequence[RunRecord]) -> str:
-    """For the page's list of facts: each way the clients were spread, and what is known of the clocks."""
+    """For the page's list of facts: each placement of the clients, and what is known of the clocks."""
     spreads = list(dict.fromkeys(words for run in runs if (words := places_words(run))))
     clocks = least_known_clock([client for run in runs for client in run.clients])
     bound = f"; clocks known to within {duration_words(clocks.clock_bound_ns)}" if clocks else ""
-    more = f" and {len(spreads) - NAMED_MAX} other ways" if len(spreads) > NAMED_MAX else ""
+    more = f" and {len(spreads) - NAMED_MAX} other placements" if len(spreads) > NAMED_MAX else ""
     return f"{' | '.join(spreads[:NAMED_MAX])}{more}{bound}"
 
 
@@ -229,13 +231,13 @@ def _lag_words(bundle: Bundle, runs: Sequence[RunRecord]) -> str:
     if furthest_s < LEVEL_S:
         silent = {silence.node for run in runs for silence in run.silences}
         away = sorted(silent & {node for _, node, _, _ in found})
-        known = f" while it told of itself; {' and '.join(away)} did not all the time" if away else ""
+        known = f" while it answered; {' and '.join(away)} did not always answer" if away else ""
         return f"no replica was more than {seconds_words(furthest_s)} behind{known}"
     end_s, node, lags, run = max(found, key=lambda one: one[0])
     often = " in the worst repetition" if len(runs) > 1 else ""
     if end_s < LEVEL_S:
         return f"replicas were up to {seconds_words(furthest_s)} behind{often}, and not at the end"
     growing = ", and still falling behind" if end_s > GROWING_RATIO * lags[len(lags) // 2] else ""
-    stale = "; what was read there was that stale" if any(n.name == node and n.operations for n in run.nodes) else ""
+    stale = "; reads there were that stale" if any(n.name == node and n.operations for n in run.nodes) else ""
     most = f" (at most {seconds_words(furthest_s)})" if furthest_s > GROWING_RATIO * end_s else ""
     return f"{node} was {seconds_words(end_s)} behind at the end{often}{most}{growing}{stale}"

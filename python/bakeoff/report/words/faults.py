@@ -16,14 +16,14 @@ HEADS = (
     "fault",
     "noticed after",
     "no writes for",
-    "full rate after",
-    "fell again for",
+    "full throughput after",
+    "second drop for",
     "serves again after",
     "longest wait",
     "failed",
     "unknown",
 )
-NO_PAUSE = "no pause began with it"
+NO_PAUSE = "no pause"
 #: Sentences of the headline.
 SAID_MAX = 3
 
@@ -70,13 +70,13 @@ def _sentence(answer: FaultAnswer) -> str:
     if rate is None:
         again = ""
     elif answer.not_back:
-        again = f"; the rate was not back within {seconds_words(rate.maximum)}"
+        again = f"; throughput did not recover within {seconds_words(rate.maximum)}"
     elif rate.maximum == 0 and answer.second_drop:
-        again = "; the rate did not fall at once"
+        again = "; throughput did not drop at once"
     elif rate.maximum == 0:
-        again = "; the rate never fell" if idle == NO_PAUSE else "; beyond that the rate never fell"
+        again = "; throughput never dropped" if idle == NO_PAUSE else "; otherwise throughput never dropped"
     else:
-        again = f"; the rate was back after {_spread(rate, seconds_words)}"
+        again = f"; throughput recovered after {_spread(rate, seconds_words)}"
     lost = answer.failed + answer.unknown
     per_run = grouped(lost / answer.runs)
     only_reads = answer.unknown > 0 == answer.failed and not answer.unknown_writes
@@ -88,7 +88,7 @@ def _sentence(answer: FaultAnswer) -> str:
 
 
 def _fall_words(answer: FaultAnswer) -> str:
-    """What happened after the rate was back: servers that catch up may slow the others down."""
+    """A second drop after recovery: servers that catch up may slow the others down."""
     if not answer.second_drop:
         return ""
     often = f"in {answer.second_drop} of {answer.runs} runs it" if answer.runs > 1 else "it"
@@ -96,11 +96,11 @@ def _fall_words(answer: FaultAnswer) -> str:
     to = percent_words(answer.second_drop_to_ratio)
     longest_s = answer.figures["second_drop_s"].maximum if "second_drop_s" in answer.figures else 0.0
     lasted = f", for up to {seconds_words(longest_s)}" if longest_s else ""
-    return f"; {often} fell again {at} after the fault, to {to} of the rate before{lasted}"
+    return f"; {often} dropped again {at} after the fault, to {to} of the throughput before{lasted}"
 
 
 def closed_loop_words(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]) -> list[str]:
-    """Of closed loops at the middle setting who waited: their percentiles hide a pause in which nobody asks."""
+    """Who waited in closed loops at the middle setting: a pause in which nobody sends hides in the percentiles."""
     waited = {one.contestant: one for one in answers if one.setting == dict(middle) and one.closed and one.runs}
     if not waited:
         return []
@@ -110,8 +110,8 @@ def closed_loop_words(answers: Sequence[FaultAnswer], middle: Mapping[str, Scala
         for name, one in [*waited.items()][:SAID_MAX]
     ]
     return [
-        f"The load was a closed loop, in which a user who waits asks nothing, so percentiles hide the faults:"
-        f" {'; '.join(said)}. Offer a `rate` to see the response times that all would have had."
+        f"In a closed loop a user who waits sends nothing, so percentiles hide the faults:"
+        f" {'; '.join(said)}. Set `rate` to see the response times that all users would have had."
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the names beside figures mean, and what to do: the page docs/reference/messages.md, and whatever explains a
+"""What the names next to figures mean, and what to do: the page docs/reference/messages.md, and whatever explains a
 word to a user."""
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CHECKS = {
         Meaning(
             "client",
             "The load generator may have been the limit: its threads hardly ever waited for answers.",
-            "Give it cores or machines of its own (`placement`, `clients`, `--fleet`). The figure is a lower bound.",
+            "Give it its own cores or machines (`placement`, `clients`, `--fleet`). The figure is a lower bound.",
         ),
         Meaning("clients", "One of several load machines was slower than the others.", "Look at that machine."),
         Meaning("clients to a core", "Several clients shared a core.", "Start fewer clients on that machine."),
@@ -80,7 +80,7 @@ CHECKS = {
         Meaning(
             "lateness",
             "Operations began later than they were due. The response time includes that.",
-            "Give the client cores of its own.",
+            "Give the client its own cores.",
         ),
         Meaning("steady state", "The throughput still changed in the window.", "Warm up for longer."),
         Meaning("connections", "Connections were lost during the run.", "Read the server's log in the bundle."),
@@ -89,12 +89,12 @@ CHECKS = {
         ),
         Meaning(
             "quiet disk",
-            "Earlier writes were still on their way to the disk when the run began.",
+            "The disk was still busy with earlier writes when the run began.",
             "Nothing: figures of the first seconds may be low.",
         ),
         Meaning(
             "write-back debt",
-            "The server still owed writes to the disk when waiting ended.",
+            "The server still had writes to flush when the wait for them ended.",
             "The bytes written are too low.",
         ),
         Meaning(
@@ -109,9 +109,9 @@ CHECKS = {
     ),
     "note: worth knowing": (
         Meaning("unknown outcomes", "Operations timed out or lost their connection: perhaps applied, perhaps not."),
-        Meaning("revoked", "Operations were taken back, because their transaction did not commit."),
+        Meaning("revoked", "Operations were rolled back, because their transaction did not commit."),
         Meaning("range", "A time longer than an hour is recorded as one hour."),
-        Meaning("latency probe", "No latency probe ran beside the load, so its times could not be compared."),
+        Meaning("latency probe", "No latency probe ran alongside the load, so its times could not be compared."),
     ),
 }
 
@@ -124,7 +124,7 @@ VERDICTS = (
     Meaning("equivalent", "The two differ by less than `[compare] matters`."),
     Meaning(
         "undecided",
-        "The two cannot be told apart with these runs. The interval says how large a difference could be.",
+        "These runs do not decide which is better. The interval says how large a difference could be.",
         "Set `[compare] matters` to learn how many repetitions would decide it, then `--resume --repetitions +N`.",
     ),
     Meaning("too few runs", "There are too few repetitions to judge.", "Add repetitions."),
@@ -134,9 +134,9 @@ VERDICTS = (
 )
 
 CERTAINTIES = (
-    Meaning("shown", "Everything that was asked has a verdict."),
+    Meaning("shown", "Every comparison has a verdict."),
     Meaning("shown in 5 of 8 comparisons", "The others are undecided."),
-    Meaning("undecided", "Nothing that was asked has a verdict."),
+    Meaning("undecided", "No comparison has a verdict."),
     Meaning("measured; nothing is compared", "Figures of one system: there is nothing to compare them with."),
     Meaning("not trustworthy", "Disturbed runs count, or too few runs are left.", "Measure again on a quiet machine."),
 )

@@ -128,8 +128,8 @@ def _same(bundle: Bundle) -> str:
 def _loop(pacing: str) -> str:
     if pacing.startswith("closed"):
         return (
-            "The load is a closed loop: each user waits for an answer before asking again, so a slow system is asked"
-            " less. For response times at a given load, offer a rate."
+            "The load is a closed loop: each user waits for an answer before the next request, so a slow system gets"
+            " fewer. For response times at a given load, set `rate`."
         )
     return ""
 
@@ -137,10 +137,7 @@ def _loop(pacing: str) -> str:
 def _window(window_s: float | None) -> str:
     if window_s is None or window_s >= WINDOW_LONG_S:
         return ""
-    return (
-        f"Windows of {window_s:g} s: what happens more rarely (checkpoints, purge, compaction, full caches) is hardly"
-        " seen."
-    )
+    return f"Windows of {window_s:g} s: rarer events (checkpoints, purge, compaction, full caches) hardly show."
 
 
 def _memory(bundle: Bundle, cells: Sequence[CellAnswer]) -> str:

@@ -280,7 +280,9 @@ def over_all_words(wholes: Sequence[ComparisonAnswer], by_setting: Sequence[Comp
 
 def _lean_words(whole: ComparisonAnswer, by_setting: Sequence[ComparisonAnswer]) -> str:
     return (
-        ", which all lean the same way" if lean_alike(whole, by_setting) else ", which no longer all lean the same way"
+        ", which all lean in the same direction"
+        if lean_alike(whole, by_setting)
+        else ", which no longer all lean in the same direction"
     )
 
 
