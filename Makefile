@@ -91,6 +91,7 @@ docs: setup
 	$(BIN)/python -m bakeoff.cli.reference docs
 	$(BIN)/python -m pip install --quiet 'bakeoff[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	$(BIN)/python -m benches.tutorial --check
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

@@ -1,6 +1,7 @@
 """Runs docs/tutorial.md or docs/questions.md, and writes what its commands print and pictures of its reports into it.
 
     python -m benches.tutorial {tutorial,questions} SCRATCH [--wait | --together]
+    python -m benches.tutorial --check      # fails if an output on these pages comes from disturbed runs
 
 SCRATCH: a new folder, or that of an earlier call: existing bundles there are reported again, and only the missing ones
 are measured. The arguments after SCRATCH go to every `bakeoff run`, and are not shown. Every block of commands that an
@@ -19,6 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bakeoff.report.words.meanings import CHECKS
 from tests.builders.chromium import Chromium
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +30,11 @@ _COMMANDS = re.compile(r"```sh\n([^`]*)```\n\n```text\n([^`]*)```")
 _BEFORE = "before/"
 #: Of the page: what a reader sees without scrolling.
 SCREEN = (1300, 950)
+PAGES = ("tutorial", "questions")
+_NAMES = [one.name for head, checks in CHECKS.items() if head.startswith("disturbed") for one in checks]
+_DISTURBED = re.compile(rf"not trustworthy|disturbed|\b(?:{'|'.join(_NAMES)})\b", re.IGNORECASE)
+#: A disturbed run that was repeated does not count.
+_REPEATED = re.compile(r"\d+ disturbed[^.;]*? repeated(?: \([^)]*\))?")
 
 
 def main(name: str, scratch: Path, beside: str) -> None:
@@ -41,6 +48,25 @@ def main(name: str, scratch: Path, beside: str) -> None:
         width, height = SCREEN
         report = (scratch / shown / "report.html").absolute()
         (IMAGES / f"{name}-{shown}.png").write_bytes(browser.screenshot(report, width=width, height=height))
+
+
+def disturbed_outputs(page: str) -> list[str]:
+    """Outputs that no reader should believe, except examples in a section whose text is about disturbances."""
+    found = []
+    for section in re.split(r"^(?=## )", page, flags=re.MULTILINE):
+        text = re.sub(r"```.*?```", "", section, flags=re.DOTALL)
+        for output in re.findall(r"```text\n(.*?)```", section, re.DOTALL):
+            words = _DISTURBED.search(_REPEATED.sub("", " ".join(output.split())))
+            if words and not re.search("disturb", text, re.IGNORECASE):
+                found.append(f"{section.splitlines()[0]}: {words[0]}")
+    return found
+
+
+def check() -> None:
+    texts = {page: (ROOT / f"docs/{page}.md").read_text() for page in PAGES}
+    found = [f"docs/{page}.md, {one}" for page, text in texts.items() for one in disturbed_outputs(text)]
+    sys.exit("
+".join(["outputs of disturbed runs: measure again on a quiet machine", *found]) if found else 0)
 
 
 def _block(commands: str, printed: str) -> str:
@@ -80,4 +106,6 @@ def _asked(command: str, scratch: Path) -> str | None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        check()
     main(sys.argv[1], Path(sys.argv[2]), " ".join(sys.argv[3:]))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benches.tutorial import disturbed_outputs
+
 ROOT = Path(__file__).parents[2]
 PAGES = ("tutorial", "questions")
 PLAN_LINES_MAX = 25
@@ -45,3 +47,33 @@ def test_every_output_is_filled_in(page: str) -> None:
     outputs = re.findall(r"```text\n(.*?)```", text_of(page), re.DOTALL)
     assert len(outputs) > 5
     assert all(len(output.strip()) > 10 for output in outputs)
+
+
+def section(output: str, text: str = "Measured here.") -> str:
+    return f"# Page\n\n## One question\n\n{text}\n\n```text\n{output}\n```\n\n## Next\n\nNothing.\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "NOT TRUSTWORTHY: disturbed runs count (8 of 8 runs)",
+        "3 of 10 runs were disturbed (stall)",
+        "SHOWN: hypervisor: 2.1 % of the CPU time was taken",
+        "a  12/s  valid; see other\nprocesses",
+    ],
+)
+def test_an_output_of_disturbed_runs_is_found(output: str) -> None:
+    assert len(disturbed_outputs(section(output))) == 1
+    assert not disturbed_outputs(section(output, "What a disturbed run looks like:"))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "60 of 60 runs valid; 2 disturbed or lost and repeated; 3 notes",
+        "1 disturbed run was repeated (other processes, at worst\n85 %). All runs are valid.",
+        "b is faster",
+    ],
+)
+def test_disturbed_runs_that_were_repeated_are_no_reason_to_doubt(output: str) -> None:
+    assert not disturbed_outputs(section(output))
