@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 from bakeoff.report.words.meanings import CHECKS
+
 from tests.builders.chromium import Chromium
 
 ROOT = Path(__file__).parents[1]
@@ -65,8 +66,8 @@ def disturbed_outputs(page: str) -> list[str]:
 def check() -> None:
     texts = {page: (ROOT / f"docs/{page}.md").read_text() for page in PAGES}
     found = [f"docs/{page}.md, {one}" for page, text in texts.items() for one in disturbed_outputs(text)]
-    sys.exit("
-".join(["outputs of disturbed runs: measure again on a quiet machine", *found]) if found else 0)
+    if found:
+        sys.exit("\n".join(["outputs of disturbed runs: measure again on a quiet machine", *found]))
 
 
 def _block(commands: str, printed: str) -> str:
@@ -108,4 +109,5 @@ def _asked(command: str, scratch: Path) -> str | None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--check"]:
         check()
-    main(sys.argv[1], Path(sys.argv[2]), " ".join(sys.argv[3:]))
+    else:
+        main(sys.argv[1], Path(sys.argv[2]), " ".join(sys.argv[3:]))
