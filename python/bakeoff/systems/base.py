@@ -35,8 +35,8 @@ from bakeoff.systems.options import Options, address_of
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What this kind can do, so that a plan which asks for more is refused before anything starts. What its driver can,
-    the engine says."""
+    """What this kind can do, so that a plan which needs more is refused before anything starts. The engine knows what
+    its driver can do."""
 
     managed: bool  # can start a managed instance
     existing: bool  # can be given an address
@@ -47,7 +47,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a plan asks of one system at one set of levels."""
+    """What a plan says of one system at one set of levels."""
 
     name: str
     options: dict[str, Any]  # the plan's [systems.NAME] table, factor levels merged in
@@ -75,11 +75,11 @@ class Facts:
 
 
 class Node(ABC):
-    """One server of a system: what it is, and what it says of itself. A system of one server, or without any, is a list
-    of one; whoever keeps what nodes say keeps it by their names."""
+    """One server of a system: what it is, and what it reports. A system of one server, or without any, is a list
+    of one; values of nodes are kept by the nodes' names."""
 
     def __init__(self, name: str, role: str, address: str) -> None:
-        """address: as the engine's document wants it; "" of what lives in the engine."""
+        """address: as the engine's document has it; "" for a database inside the engine."""
         self.name = name
         self.role = role
         self.address = address
@@ -88,7 +88,7 @@ class Node(ABC):
         return {"name": self.name, "role": self.role, "address": self.address}
 
     def pids(self) -> list[int]:
-        """Those of its processes that we may watch: none of an existing or embedded one."""
+        """Its processes that we may watch: none of an existing or embedded one."""
         return []
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Node(ABC):
         return {}
 
 
-# What a system makes of the rows that a workload loads. The figures are measured (`benches/sizes.py`,
+# The size on disk of the rows that a workload loads. The figures are measured (`benches/sizes.py`,
 # docs/method/sizes.md): how full pages are, what a row and its index entries carry besides their values, and in what
 # steps files grow depends on the rows and the order they come in.
 
@@ -132,9 +132,9 @@ class SizeOnDisk:
     measured: Mapping[str, TableSize] = field(default_factory=dict)
     #: Of a database without tables.
     database_bytes: int = 0
-    #: Catalogs and logs that a managed server has, whatever is in it.
+    #: Catalogs and logs of a managed server, even without data.
     own_bytes: int = 0
-    #: Logs and undo that a load leaves, to the bytes of the tables.
+    #: Logs and undo that a load leaves, as a share of the tables' bytes.
     log_ratio: float = 0.0
     log_bytes_max: int = 0
 
@@ -147,7 +147,7 @@ class SizeOnDisk:
         return round(found + self.database_bytes)
 
     def folder_bytes(self, tables_bytes: int) -> int:
-        """On disk, of the folder that holds them: what is copied to be put back."""
+        """On disk, of the folder that holds them: the size of a copy."""
         return round(tables_bytes + self.own_bytes + min(self.log_ratio * tables_bytes, self.log_bytes_max))
 
 
@@ -157,13 +157,13 @@ class System(ABC):
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it; "": none does, so no workload runs on it
     summary: ClassVar[str]  # one line for `bakeoff systems`
-    #: Whether a plan may say how it stores tables; else it does so in one way, which is called "plain".
+    #: Whether a plan may choose the table format; else there is one, "plain".
     has_table_formats: ClassVar[bool] = False
-    #: What it makes of rows on disk.
+    #: The size of its rows on disk.
     storage: ClassVar[SizeOnDisk] = SizeOnDisk()
     #: About how long a managed server of it takes to stop, start and be ready, on two cores: for a dry run.
     restart_s: ClassVar[float] = 0.8
-    #: Whether a first plan compares it with what else is here.
+    #: Whether a first plan compares it with the other installed systems.
     in_first_plan: ClassVar[bool] = True
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     managed: bool
@@ -171,7 +171,7 @@ class System(ABC):
 
     @property
     def keeps_data(self) -> bool:
-        """False: rows are not there afterwards, so there is nothing to warm or to check."""
+        """False: it stores no rows, so there is nothing to warm or to check."""
         return True
 
     @classmethod
@@ -180,8 +180,8 @@ class System(ABC):
 
     @classmethod
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
-        """Options (not checked yet) that a plan may write in several ways, in one of them. Raises PlanError for what is
-        set twice, and for options that only a server has."""
+        """Brings options (not checked yet) that a plan may write in several forms into one form. Raises PlanError for
+        options set twice, and for those that only a server has."""
         for key, why in (("start", "needs no start"), ("version", "has one version, which is built into the engine")):
             if key in options:
                 what = f"{cls.kind} runs inside the client: it {why}"
@@ -199,8 +199,8 @@ class System(ABC):
 
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
-        """What shapes the bytes that a load stores: systems that differ in nothing of it share one copy of the data.
-        All is taken to, except what a kind knows to matter only while it runs."""
+        """Options that shape the stored bytes: systems with the same ones share one copy of the data. All count, except
+        those that a kind knows to matter only at run time."""
         return {**options, "durability": durability}
 
     @classmethod
@@ -216,7 +216,7 @@ class System(ABC):
 
     @classmethod
     def sources(cls) -> Sources | None:
-        """Where its managed servers come from; None: it starts none, or needs nothing to."""
+        """Where its managed servers come from; None: it starts none, or needs no programs."""
         return None
 
     @classmethod
@@ -230,12 +230,12 @@ class System(ABC):
         return []
 
     def refuse_session(self) -> None:  # noqa: B027  # nothing, but for a server
-        """Of an existing system, whether it was started or not: variables of sessions that it does not take. Changes
-        nothing. Raises PlanError."""
+        """Refuses session variables that an existing system, connected or not, does not take. Changes nothing. Raises
+        PlanError."""
 
     @abstractmethod
     def start(self) -> None:
-        """Starts what of it does not run. One that is frozen is ended first."""
+        """Starts its servers that do not run. Ends a frozen one first."""
 
     @abstractmethod
     def stop(self) -> None: ...
@@ -245,21 +245,21 @@ class System(ABC):
         """Whether anything of it runs."""
 
     def answers(self) -> bool:
-        """Whether a node of it lives and says something within some seconds: a frozen one lives."""
+        """Whether one of its nodes answers within some seconds: a frozen one is alive, but does not answer."""
         return self.alive()
 
     def whole(self) -> bool:
-        """Whether all its nodes do."""
+        """Whether all its nodes answer."""
         return self.answers()
 
     def servers(self) -> Mapping[str, ManagedServer]:
-        """Those that a managed system starts, by the names of its nodes, in their order: they may be killed, frozen and
+        """The servers of a managed system, by the names of its nodes, in their order: they may be killed, frozen and
         ended one by one, and `rejoin` brings them back."""
         return {}
 
     def rejoin(self, node: str, *options: str) -> str:
-        """Starts one of `servers` that does not run, while others do. Returns in words how it got what it had
-        missed; "" where there is but one way. options: of this one start. Raises ServerError."""
+        """Starts one of `servers` that does not run, while others do. Returns in words how it got the missed data; ""
+        if only one method exists. options: of this one start. Raises ServerError."""
         raise NotImplementedError(f"{self.kind} has no managed servers")  # `servers` is empty: nobody can name one
 
     def caught_up(self, timeout_s: float) -> bool:
@@ -267,7 +267,7 @@ class System(ABC):
         return True
 
     def agreement(self, tables: Sequence[str]) -> list[Check]:
-        """Whether the nodes of a managed system that follow the first hold what it holds in these tables."""
+        """Whether the replicas of a managed system hold what the first node holds in these tables."""
         return []
 
     @abstractmethod
@@ -279,7 +279,7 @@ class System(ABC):
         """Its servers, once it has started; the first is the one that is written to."""
 
     def roles(self) -> Mapping[str, str]:
-        """Of its servers, by their names and in their order, known before it starts; empty: it lives in the engine."""
+        """Roles of its servers, by name and in their order, known before it starts; empty: it lives in the engine."""
         return {} if self.capabilities().embedded else {node.name: node.role for node in self.nodes()}
 
     def ledger(self) -> Ledger | None:
@@ -287,7 +287,7 @@ class System(ABC):
         return None
 
     def declared(self) -> dict[str, str]:
-        """The settings that the plan asked for, by the system's own names, those that its durability means included."""
+        """The plan's settings, by the system's own names, including those that its durability means."""
         return {}
 
     def pids(self) -> list[int]:
@@ -303,19 +303,18 @@ class System(ABC):
         return False
 
     def drain_debt(self, timeout_s: float) -> bool:
-        """Waits until the debt of all nodes is written back (managed systems only). False if it was not within
-        `timeout_s`."""
+        """Waits until the debt of all nodes is written back (managed systems only). False after `timeout_s`."""
         return True
 
     def check_tables(self, tables: Sequence[str]) -> None:  # noqa: B027  # nothing, but for a server
-        """Those that were just loaded. Raises PlanError where one is not stored as the plan says."""
+        """Checks loaded tables. Raises PlanError if one is not stored as the plan says."""
 
     def size_on_disk_bytes(self) -> int | None:
-        """Of the plan's data (schema or file) on all nodes together, or None where it cannot be had."""
+        """Of the plan's data (schema or file) on all nodes together, or None if it is unknown."""
         return None
 
     def file_size_bytes(self) -> int | None:
-        """The same with the holes that compressed pages leave in files; None where it cannot be had."""
+        """The same with the holes that compressed pages leave in files; None if it is unknown."""
         return None
 
     def snapshot(self, path: Path) -> None:
@@ -325,7 +324,7 @@ class System(ABC):
         raise NotImplementedError(f"{self.kind} has no restore")  # capabilities().restore is False
 
     def data_paths(self) -> list[Path]:
-        """Files and folders in which a managed system that was started keeps its data; not all need be there yet."""
+        """Files and folders in which a managed system that was started keeps its data; not all need exist yet."""
         return []
 
     def make_cold(self) -> None:

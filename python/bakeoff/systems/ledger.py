@@ -1,4 +1,4 @@
-"""Which tables of an existing system are ours: written down next to them, in the table `bakeoff_tables`.
+"""Which tables of an existing system are ours: recorded next to them, in the table `bakeoff_tables`.
 
 A table is ours if the ledger says so and it is still the one of which it said so, by a mark that no later table of the
 same name has. So a table that a user made under the same name later is the user's. How marks and entries are read and
@@ -19,7 +19,7 @@ TABLE = "bakeoff_tables"
 
 @dataclass(frozen=True)
 class Entry:
-    """What a ledger says of a table. mark: of the table once it is loaded; before, one older than it can have."""
+    """What a ledger says of a table. mark: of the loaded table; before that, a mark older than any it can have."""
 
     dataset: str
     loaded: bool
@@ -35,78 +35,78 @@ class Found:
 
 
 class Ledger(ABC):
-    """So that no table of anybody else is ever taken for one of ours. Names are those of the plan's workload, in the
+    """Makes certain that nobody else's table is ever taken for ours. Names are those of the plan's workload, in the
     plan's schema; those that hooks take and return are as the system has stored them. All raise ServerError."""
 
-    place: ClassVar[str]  # a plan's option that names what the tables lie in
+    place: ClassVar[str]  # a plan's option that names the tables' schema or keyspace
 
     def __init__(self, where: str) -> None:
         self._where = where
 
-    # -- what a system says -----------------------------------------------------------------------------------------
+    # -- what a system implements ---------------------------------------------------------------------------------
 
     def absent_place(self) -> str:
-        """What the plan's tables are to lie in and is not there ("schema `x`"); "" if it is."""
+        """The missing place of the plan's tables ("schema `x`"); "" if it exists."""
         return ""
 
     @abstractmethod
     def make_place(self) -> None:
-        """Makes that where it is not there."""
+        """Creates the place if it does not exist."""
 
     @abstractmethod
     def claim(self) -> None:
-        """Makes this process the only bakeoff at work there, until `release`; before anything is written."""
+        """Makes this process the only bakeoff that works there, until `release`; before anything is written."""
 
     @abstractmethod
     def release(self) -> None: ...
 
     def sizes(self, tables: Sequence[str]) -> dict[str, int]:
-        """Bytes of each, indexes included, where the system tells."""
+        """Bytes of each, indexes included, if the system reports them."""
         return {}
 
     @abstractmethod
     def drop_words(self, tables: Sequence[str]) -> str:
-        """What a user would type there to drop them."""
+        """The statements with which a user drops them."""
 
     @abstractmethod
     def _marks(self) -> Mapping[str, Any]:
-        """Of everything in the place that has the name of a table; None: it is none (a view)."""
+        """Marks of everything in the place with the name of a table; None: it is not a table (a view)."""
 
     @abstractmethod
     def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
-        """The ledger's. names: of everything in the place, so that it shows whether there is a ledger."""
+        """The ledger's entries. names: of everything in the place, which shows whether a ledger exists."""
 
     @abstractmethod
     def _is_younger(self, mark: Any, before: Any) -> bool:
-        """Whether a table that has this mark was made after an entry got that one."""
+        """Whether a table with this mark was created after an entry got that one."""
 
     @abstractmethod
     def _enter(self, names: Sequence[str], dataset: str, bundle: str) -> None:
-        """Writes down that all are about to be made and loaded, in place of what the ledger said of them; makes the
-        ledger if there is none."""
+        """Records that all are about to be created and loaded, in place of their entries; creates the ledger if there
+        is none."""
 
     @abstractmethod
     def _enter_loaded(self, names: Sequence[str]) -> None:
-        """Writes down the marks that they have now."""
+        """Records their current marks."""
 
     @abstractmethod
     def _remove_entries(self, names: Sequence[str]) -> None:
-        """If there is a ledger; it goes with its last entry."""
+        """Removes their entries, if there is a ledger, and the ledger with its last entry."""
 
     @abstractmethod
     def _remove_tables(self, names: Sequence[str]) -> None:
-        """All or none, where the system can. Raises PlanError where something else needs one."""
+        """Drops all or none, if the system can. Raises PlanError if something else needs one."""
 
     def _stored(self, name: str) -> str:
         return name
 
     def _wake(self) -> None:  # noqa: B027  # nothing, where there is no connection
-        """Before anything is asked: replaces a connection that was lost meanwhile."""
+        """Before any statement: replaces a connection that was lost meanwhile."""
 
     # -- what is the same for all -----------------------------------------------------------------------------------
 
     def there(self, tables: Sequence[str]) -> list[Found]:
-        """Of these tables those that exist. Changes nothing, and needs no claim."""
+        """Those of these tables that exist. Changes nothing, and needs no claim."""
         self._wake()
         marks = self._marks()
         entries = self._entries(marks.keys())
@@ -121,22 +121,22 @@ class Ledger(ABC):
         return Found(name, ours=True, whole=entry.loaded, dataset=entry.dataset)
 
     def strangers(self, tables: Sequence[str]) -> list[str]:
-        """Of these tables those that exist and are not ours."""
+        """Those of these tables that exist and are not ours."""
         return [found.name for found in self.there(tables) if not found.ours]
 
     def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
-        """Drops those that are ours (all_there: and those that are not), all of them or none, and writes down that all
-        are about to be made and loaded. Raises PlanError where one cannot be dropped."""
+        """Drops those that are ours (all_there: and those that are not), all of them or none, and records that all are
+        about to be created and loaded. Raises PlanError if one cannot be dropped."""
         self._drop(tables, all_there=all_there)
         self._enter([*map(self._stored, tables)], dataset, bundle)
 
     def loaded(self, tables: Sequence[str]) -> None:
-        """Writes down that they are whole."""
+        """Records that they are complete."""
         self._wake()
         self._enter_loaded([*map(self._stored, tables)])
 
     def drop(self, tables: Sequence[str]) -> None:
-        """Drops those that are ours, and all memory of them."""
+        """Drops those that are ours, and their entries."""
         self._drop(tables, all_there=False)
         self._remove_entries([*map(self._stored, tables)])
 

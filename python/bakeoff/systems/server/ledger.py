@@ -1,8 +1,8 @@
 """A ledger in a server that takes SQL, or something like it (CQL).
 
-One bakeoff at a time works where its tables lie. A claim is a connection that holds a lock of the server, which ends
-with the connection: nobody else takes our tables for left behind. A new connection in place of one that was lost takes
-the lock again. All ledgers of this process that work in one place share it.
+One bakeoff at a time works in a place. A claim is a connection that holds a lock of the server, which ends with the
+connection: so nobody takes our tables for abandoned ones. A new connection in place of a lost one takes the lock again.
+All ledgers of this process that work in one place share it.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class SqlLedger(Ledger):
 
     @abstractmethod
     def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
-        """A connection to where the tables lie."""
+        """A connection to the tables' place."""
 
     @abstractmethod
     def _take_lock(self, connection: Connection) -> None:
-        """Which it holds until it ends. LockHeld if another bakeoff has it."""
+        """Locks until the connection ends. LockHeld if another bakeoff has the lock."""
 
     @abstractmethod
     def _marks(self) -> dict[str, int | None]: ...
 
     @abstractmethod
     def _mark_before(self) -> int:
-        """That a table which is made from now on is younger than."""
+        """A mark older than that of any table created from now on."""
 
     @abstractmethod
     def _quoted(self, stored: str) -> str:
@@ -94,7 +94,7 @@ class SqlLedger(Ledger):
             time.sleep(0.1)
 
     def release(self) -> None:
-        """Lets others in when none of this process is at work there any more."""
+        """Lets others in when nothing of this process works there any more."""
         if "_looking" in vars(self):
             self._looking.close()
         if not self._claimed:

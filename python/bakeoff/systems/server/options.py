@@ -13,8 +13,8 @@ from bakeoff.errors import PlanError
 from bakeoff.systems.options import Options, Password, Settings, address_of, option_names, read_options
 from bakeoff.systems.server.control import Tls
 
-#: Options that say how to reach a server, not what it stores. Those of the driver are others of that kind, but for the
-#: variables of its sessions.
+#: Options that say how to reach a server, not what it stores. The driver's options are such, too, except
+#: the variables of its sessions.
 _OF_THE_WAY = {"user", "password", "port", "connect"}
 _SESSION = "session"
 PORT_MAX = 65535
@@ -48,7 +48,7 @@ class ServerOptions(Options):
     """Each kind adds its own."""
 
     start: StartOptions | None = None
-    #: Where statements of ours go: of several nodes the first.
+    #: Where our own statements go: to the first of several nodes.
     address: str | None = None
     nodes: list[NodeOptions] | None = None
     user: str
@@ -73,7 +73,7 @@ class ServerOptions(Options):
 
     @property
     def asked_tls(self) -> dict[str, Any] | None:
-        """As the plan has it; None: none is asked for, or the driver has none."""
+        """As the plan has it; None: the plan names none, or the driver has none."""
         return self.driver.get("tls")
 
     def encryption(self, base_dir: Path) -> Tls | None:
@@ -165,7 +165,8 @@ def managed_settings(
 
 
 def add_settings(settings: Mapping[str, str], meant: Mapping[str, str], by: str, where: str) -> dict[str, str]:
-    """With what another option of the plan means. Raises PlanError for what the plan sets both ways."""
+    """Adds the settings that another option of the plan means. Raises PlanError for those that the plan sets in both
+    places."""
     for name in meant.keys() & settings.keys():
         raise PlanError(
             f"the plan sets {name} and also {by}, which implies it",
@@ -183,7 +184,7 @@ def _refuse_bad_setting(name: str, value: str, ours: Collection[str], where: str
 
 
 def shaping(options: dict[str, Any], driver: str, run_time: Collection[str]) -> dict[str, Any]:
-    """The table, and those inside it, without options of the way and settings that matter at run time alone."""
+    """The table, and those inside it, without connection options and settings that matter only at run time."""
     return _without(options, _OF_THE_WAY | {*option_names(driver)} - {_SESSION}, run_time)
 
 

@@ -1,5 +1,5 @@
-"""A managed server as a system of a plan needs it: with an account for the plan next to our own, each with a connection
-of ours or a login for the load. The life of its process is `bakeoff.provision.server`."""
+"""A managed server as a system of a plan needs it: with our own account, for our connection, and one for the load.
+The life of its process is `bakeoff.provision.server`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DatabaseServer(ManagedServer):
         """A new connection with all rights, over the socket, where the plan's tables are. timeout_s: of a statement."""
 
     def drain_debt(self, timeout_s: float) -> bool:
-        """As of a system. Raises ServerError where it has gone."""
+        """As of a system. Raises ServerError if it has ended."""
         return True
 
     def size_on_disk_bytes(self) -> int | None:
@@ -37,12 +37,12 @@ class DatabaseServer(ManagedServer):
         return None
 
     def adjusted(self) -> list[str]:
-        """Settings that it took, but not as they were asked, in its own words."""
+        """Settings that it changed when it took them, in its own words."""
         return []
 
     @property
     def control(self) -> Control:
-        """The connection that lasts."""
+        """The connection that stays open."""
         if self._control is None:
             self._control = self.make_control()
         return self._control

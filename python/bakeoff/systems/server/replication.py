@@ -2,7 +2,7 @@
 
     start = { replicas = 2 }        nodes primary, replica1 and replica2; without it a single server as ever
 
-What a product's replicas do in their own way a Replication says, asked over the control connections of single servers.
+A Replication implements what is particular to a product's replicas, over the control connections of single servers.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from bakeoff.systems.server.system import Access
 
 
 class Lag:
-    """How far a replica is behind, from positions of its primary and its own. A server's own idea of it
-    is not asked (MariaDB's Seconds_Behind_Master is 0 while the applier waits for a primary that it cannot reach, and
+    """How far a replica is behind, from positions of its primary and its own. A server's own figure is
+    not used (MariaDB's Seconds_Behind_Master is 0 while the applier waits for a primary that it cannot reach, and
     jumps with the age of a single event)."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[float, int]] = []
 
     def age_s(self, at_s: float, committed: int, applied: int) -> float:
-        """How long ago the oldest commit that is not applied yet was made, at the time `at_s`; 0.0: all is applied.
+        """Age of the oldest commit that is not applied yet, at the time `at_s`; 0.0: all is applied.
 
-        committed, applied: positions that count up with each commit, at that time. Between two times at which it was
-        asked the primary is taken to have committed evenly, so the age is right to a fraction of that interval. Of
-        commits that were made before the first time it is a lower bound.
+        committed, applied: positions that count up with each commit, at that time. Between two calls the primary is
+        assumed to commit evenly, so the age is right to a fraction of that interval. For commits before the first call
+        it is a lower bound.
         """
         if self._seen and committed < self._seen[-1][1]:
             self._seen.clear()  # another beginning: data were put back
@@ -63,7 +63,7 @@ ENDS_ROWS = 10_000
 
 
 class Contents(ABC):
-    """Of tables, asked of single servers. All raise ServerError."""
+    """Contents of tables, read from single servers. All raise ServerError."""
 
     @abstractmethod
     def size_bytes(self, server: DatabaseServer, table: str) -> int:
@@ -71,7 +71,7 @@ class Contents(ABC):
 
     @abstractmethod
     def whole(self, server: DatabaseServer, table: str) -> str:
-        """Rows of a table and a checksum of what is in them: the same words where the same is in it."""
+        """Number of rows and a checksum of a table: equal for equal contents."""
 
     @abstractmethod
     def ends(self, server: DatabaseServer, table: str, rows: int) -> str:
@@ -81,8 +81,8 @@ class Contents(ABC):
 class Comparison:
     """Whether several servers hold the same as the first of them in the tables of a plan.
 
-    To read all of large ones would take as long as to load them. So the smallest are read whole, up to WHOLE_BYTES_MAX
-    together, and of each other the rows at both ends of its primary key, where old and new rows are if keys count up.
+    Reading all of large tables would take as long as loading them. So the smallest are read whole, up to
+    WHOLE_BYTES_MAX together, and of each other the rows at both ends of its primary key, where old and new rows are if keys count up.
     """
 
     whole_bytes_max: ClassVar[int] = WHOLE_BYTES_MAX
@@ -111,7 +111,7 @@ class Comparison:
         }
 
     def difference(self, server: DatabaseServer) -> tuple[str, str] | None:
-        """What the first holds and what this one holds of the first table in which they differ; None: in none."""
+        """The contents of the first table that differs, on the first server and on this one; None: all are equal."""
         found = self._read(server)
         for table, held in self._held.items():
             if found[table] != held:
@@ -133,12 +133,12 @@ class Comparison:
 PRIMARY = "primary"
 REPLICA = "replica"
 _LOOK_S = 0.02
-#: How a replica came back that had nobody to follow.
+#: How a replica came back without a primary.
 WITHOUT_PRIMARY = "its primary did not answer; replication continues when the primary is back"
 
 
 class ReplicaStart(StartOptions):
-    #: The option of a kind that has a commit wait for a replica.
+    #: The option that makes a commit wait for a replica.
     waiting: ClassVar[str] = ""
     replicas: int = Field(default=0, ge=0, le=9)
 
@@ -150,7 +150,7 @@ class ReplicaStart(StartOptions):
 
 
 class Replication(ABC):
-    """All raise ServerError where a server does not answer."""
+    """All raise ServerError if a server does not answer."""
 
     #: What positions count.
     unit: ClassVar[str]
@@ -158,26 +158,26 @@ class Replication(ABC):
 
     @abstractmethod
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
-        """Of a plan's settings those with which replicas would not follow, or not hold the same: why, by name."""
+        """The plan's settings with which replicas would not follow, or not hold the same: why, by name."""
 
     @abstractmethod
     def admit(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
-        """Has a primary that runs let this replica follow it."""
+        """Lets this replica follow a running primary."""
 
     @abstractmethod
     def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
-        """Has a replica that runs follow the primary where it is now, or was when it ended."""
+        """Makes a running replica follow the primary from its current position, or from where it ended."""
 
     @abstractmethod
     def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
-        """What is committed from then on reaches the replica; a commit that waits for replicas has one to wait for."""
+        """Waits until commits reach the replica, and commits that wait for a replica have one."""
 
     def forget(self, server: DatabaseServer) -> None:  # noqa: B027  # nothing, where there is no such log
         """Of a primary or replica, all of which hold the same: empties the log of what was committed: no copy has
         it. Replicas first; they follow again from `follow` on."""
 
     def publish(self, primary: DatabaseServer) -> None:  # noqa: B027  # nothing, where all goes at once
-        """Has all that was committed go to the replicas, what no commit has waited for, too."""
+        """Makes all commits reach the replicas, including those that waited for none."""
 
     @abstractmethod
     def committed(self, primary: DatabaseServer) -> int:
@@ -189,16 +189,16 @@ class Replication(ABC):
 
     @abstractmethod
     def trouble(self, replica: DatabaseServer) -> str:
-        """Why it applies nothing any more, in its own words; "" if it does."""
+        """Why it has stopped applying, in its own words; "" if it has not."""
 
     @abstractmethod
     def fallen_back(self, primary: DatabaseServer) -> str:
-        """What of the replication that was asked for did not hold since the primary was started, as a clause; "" if
-        all did."""
+        """Which part of the requested replication did not hold since the primary's start, as a clause; "" if all
+        did."""
 
     @abstractmethod
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
-        """How it hands on what it commits, read back from it."""
+        """Its replication settings, read back from it."""
 
     @abstractmethod
     def facts_of_replica(self, replica: DatabaseServer) -> dict[str, str]: ...
@@ -256,7 +256,7 @@ class Replicated(StartedServer):
         return replace(access, own=lambda: {**own(), **said()})
 
     def _lag(self, lag: Lag, replica: DatabaseServer) -> dict[str, float]:
-        """The primary first: what it commits between the two looks is not counted against the replica."""
+        """Reads the primary first: so commits between the two readings do not count as the replica's lag."""
         try:
             committed, at_s = self.replication.committed(self.server), time.monotonic()
             applied = self.replication.applied(replica)
@@ -275,7 +275,7 @@ class Replicated(StartedServer):
     # -- whether all hold the same ----------------------------------------------------------------------------------
 
     def caught_up(self, timeout_s: float) -> bool:
-        """Of the replicas that live; one that applies nothing any more is not waited for."""
+        """Waits for the running replicas, except those that have stopped applying."""
         deadline = time.monotonic() + timeout_s
         if not self._start.replicas:
             return True
