@@ -147,7 +147,7 @@ def test_a_clock_known_to_more_than_ten_milliseconds_is_a_finding() -> None:
     assert (unknown.ok, unknown.severity) == (False, "warning")
     assert "tenths" not in unknown.words
     worse = told(client(0, "load2", clock_bound_ns=140_000_000))["clocks"]
-    assert worse.words.endswith("tenths of a second cannot be told apart, and are not kept")
+    assert worse.words.endswith("tenths of a second cannot be distinguished, and are not kept")
 
 
 def test_clients_side_by_side_are_a_finding_where_there_are_several() -> None:

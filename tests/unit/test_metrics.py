@@ -104,7 +104,7 @@ def test_a_conflict_counts_as_an_abort_whether_it_is_tried_again_or_not(bundle: 
     assert ratio({"fail_conflict": 10}, 0, 0) == pytest.approx(10 / 100)
     assert ratio({"fail_conflict": 4, "wrong": 6}, 25, 6) == pytest.approx(10 / 125)
     assert ratio({}, 0, None) == 0.0
-    assert ratio({}, 5, None) is None, "a bundle from before they were told apart"
+    assert ratio({}, 5, None) is None, "a bundle from before they were distinguished"
 
 
 def test_what_the_server_tells_is_averaged_over_the_window_alone(bundle: Bundle) -> None:

@@ -1,4 +1,4 @@
-"""How MySQL's versions are told apart, without a server."""
+"""How MySQL's versions are distinguished, without a server."""
 
 from __future__ import annotations
 

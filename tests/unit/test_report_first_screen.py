@@ -229,10 +229,10 @@ def compared(verdict: str, ratio: float, low: float, high: float) -> ComparisonA
     ("found", "words"),
     [
         ([compared("no difference", 1, 0.9, 1.1), compared("invalid runs", 1, 1, 1)],
-         "b cannot be told apart from a in 1, is not compared in 1"),
+         "b cannot be distinguished from a in 1, is not compared in 1"),
         ([compared("higher", 0.99, 0.95, 1.02)], "b is faster than a, as shown before"),
         ([compared("higher", 5.8, 3.6, 9.3)], "b is 5.8x as fast as a"),
-        ([compared("no difference", 1, 0.9, 1.1)] * 2, "b cannot be told apart from a in any of 2 settings"),
+        ([compared("no difference", 1, 0.9, 1.1)] * 2, "b cannot be distinguished from a in any of 2 settings"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_one_contestant_counts_every_setting(found: list[ComparisonAnswer], words: str) -> None:

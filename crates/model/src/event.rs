@@ -299,7 +299,7 @@ pub struct WorkerCost {
     pub run_queue_delay_ratio: f64,
 }
 
-/// The blocking session beside the load.
+/// The blocking session next to the load.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyProbe {

@@ -68,7 +68,7 @@ pub struct WriteEventsRequest {
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub seed: u64,
-    /// Made anew.
+    /// Created, or overwritten.
     pub path: String,
 }
 
@@ -146,16 +146,16 @@ pub struct Resolved {
     /// Statements that every session prepares before a run, where the workload counts them: a server may bound their number.
     #[serde(default)]
     pub prepared_statements: Option<u32>,
-    /// About how long a client takes to make itself ready before its run, beside connecting.
+    /// About how long a client takes to prepare before its run, besides connecting.
     pub prepares_s: f64,
     /// Which failures are tried again where the plan does not say it.
     pub retry: Option<Retry>,
     /// Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so that
     /// it inserts keys of its own. Absent: it would insert the same rows again.
     pub continues_by: Option<BTreeMap<String, u64>>,
-    /// Figures of its own, beside those that every workload has.
+    /// Its own figures, besides those that every workload has.
     pub rates: Vec<Rate>,
-    /// Response times that its rules ask for; a run that misses one is told, and valid.
+    /// Response times that its rules ask for; a run that misses one is reported, and valid.
     pub limits: Vec<ResponseLimit>,
     /// What is allowed but will limit the answer, a sentence each.
     pub advice: Vec<String>,

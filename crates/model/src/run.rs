@@ -74,7 +74,7 @@ pub struct RunSpec {
     /// Share of operations that may end other than `ok` before the run is called invalid.
     #[serde(default)]
     pub error_budget_ratio: f64,
-    /// One blocking session at this rate beside the load; absent: none.
+    /// One blocking session at this rate next to the load; absent: none.
     #[serde(default, alias = "witness_rate_ops_per_s")]
     pub latency_probe_rate_ops_per_s: Option<f64>,
     /// Asked of every session and read back.
@@ -104,7 +104,7 @@ impl RunSpec {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct EventLogSpec {
-    /// Made anew.
+    /// Created, or overwritten.
     pub path: String,
     /// What its rows call the run, and the system.
     pub test_id: String,
@@ -241,7 +241,7 @@ pub struct Retry {
     pub retries: u32,
     #[serde(default)]
     pub on: Vec<FailClass>,
-    /// The system's own codes, beside `on`, as an error's `code` gives them (`1213`); `all`: every failure.
+    /// The system's own codes, besides `on`, as an error's `code` gives them (`1213`); `all`: every failure.
     #[serde(default)]
     pub on_codes: Vec<String>,
     /// Pause before the n-th retry is n times this.

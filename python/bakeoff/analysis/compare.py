@@ -37,7 +37,7 @@ class FigureDiffers(Document):
 
 class ComparisonAnswer(Document):
     """What is said about `other` against `base` in one setting. Ratios are other / base, 1.0 means equal; of shares one
-    of which is zero the difference, other - base, stands in their place.
+    of which is zero the difference, other - base, replaces them.
 
     verdict: of the objective's value, not of merit: see `better`; or why there is none: too few, too few operations,
         invalid runs, not comparable.
@@ -45,8 +45,8 @@ class ComparisonAnswer(Document):
     low, high: interval at `level`, the level of the step at which Holm's procedure decided this cell,
         so that interval and verdict never contradict each other: it excludes 1 exactly when a difference is claimed.
     p_value, p_adjusted: alone, and over all cells.
-    detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
-        was shown.
+    detectable_ratio: smallest relative difference that is detected with 80 % probability; only where no
+        difference was detected.
     matters_ratio: the size that matters, where one was named. size: of a claimed difference whether it was shown to
         exceed that (`matters`), to be less (`small`), or neither (`open`).
     more_repetitions: that would decide whether there is a difference of the size that matters; None where it is

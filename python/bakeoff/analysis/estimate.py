@@ -21,7 +21,7 @@ from .statistics import f_p, t_critical, t_detectable, t_two_sided_p
 
 REPETITIONS_MIN = 5
 POWER = 0.80
-# Two neighbouring buckets of a histogram differ by this much. Nothing finer is claimed, of any objective: five equal
+# Two adjacent buckets of a histogram differ by this much. Nothing finer is claimed, of any objective: five equal
 # pairs of values 0.05 % apart show how values are recorded, not how systems differ.
 RESOLUTION_RATIO = 1 / 1024
 
@@ -59,7 +59,7 @@ RunValue = float | Invalid | Unstated | None
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """log_ratio: of `other` over `base`; error: its standard error; df: degrees of freedom. of: `shares` where the
-    difference of two shares stands in place of the log-ratio, because one of them is zero. whole: where outlying blocks
+    difference of two shares replaces the log-ratio, because one of them is zero. whole: where outlying blocks
     were left out that speak against what the others say, the evidence of all blocks: a claim needs both."""
 
     log_ratio: float
@@ -276,7 +276,7 @@ def _outlying_words(
     )
 
 
-#: So many outlying blocks are named; the rest are counted.
+#: Outlying blocks that are named; the rest are counted.
 _OUTLYING_NAMED = 3
 #: Of the interval over all runs, in a note.
 ALPHA_NOTED = 0.05

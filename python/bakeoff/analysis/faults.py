@@ -2,7 +2,7 @@
 And what planned faults did to a run, in one number each: of several faults the longest.
 
 All is seen in tenths of a second, so no figure is better than that. Times are seconds since the window's start; those
-before it (the warm-up) are negative. Arrays have one value for each tenth, and stand in the order of time.
+before it (the warm-up) are negative. Arrays have one value for each tenth, in the order of time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TENTH_S = 0.1
 SLOWER_RATIO_MAX = 0.1
 #: which is not taken to be lower than this,
 LOW_RATIO_MIN = 0.5
-#: or so many standard deviations of the two counts below it, if they came by chance alone (Poisson),
+#: or this many standard deviations of the two counts below it, if they came by chance alone (Poisson),
 BY_CHANCE_SD = 3.0
 #: for so long, as far as the load was watched.
 STAYS_S = 3.0
@@ -193,7 +193,7 @@ def _full_again(fault: Fault, tenths: Tenths, least: float) -> float | None:
 
 def _second_drop(fault: Fault, tenths: Tenths, least: float, usual: float, full_s: float) -> Fall | None:
     """The longest fall after the rate was back. A second that reaches into a fall of depth d by more than the share q/d
-    is below the full rate, where q is what that leaves out: so the seconds below it begin and end so much beside it."""
+    is below the full rate, where q is what that leaves out: so the seconds below it begin and end that much off."""
     watched = (tenths.start_s >= full_s - 1e-6) & (tenths.start_s + TENTH_S <= fault.until_s + 1e-6)
     rates = second_rates(tenths.ok[watched])
     below = np.concatenate([[False], rates < least, [False]])

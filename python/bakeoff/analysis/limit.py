@@ -1,6 +1,6 @@
 """A bound that a metric must keep: "latency_p99 < 2ms", "error_ratio < 0.1%", "rate > 5000/s".
 
-Every run is held against it by itself: repetitions are the evidence, and "in 3 of 5" says more than one mean. A run
+Every run is checked against it by itself: repetitions are the evidence, and "in 3 of 5" says more than one mean. A run
 that does not say what the metric is (overloaded, too many failures, not valid) does not keep the limit: what cannot be
 shown is not promised. One of too few operations for the percentile is no evidence against it either, unless half of
 them were beyond the limit.

@@ -68,7 +68,7 @@ class Metric:
     label: str
     about: str
     of: OfRun
-    #: The same of one operation, where it can be told.
+    #: The same of one operation, if it is known.
     of_operation: OfOperation | None = None
     per: Literal["run", "load"] = "run"
     #: Of the percentile at this quantile.

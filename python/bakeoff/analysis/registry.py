@@ -46,7 +46,7 @@ def all_metrics(rates: Iterable[Rate]) -> list[Metric]:
 
 
 def of_operations(operations: Iterable[str]) -> list[Metric]:
-    """Each that can be told of one operation, of these."""
+    """Each metric of these operations."""
     return [one.of_one(operation) for operation in operations for one in METRICS if one.of_operation]
 
 

@@ -2,12 +2,12 @@
 
 Every run says how far beyond the limit it was (`Limit.excess`, a log ratio), with noise, and higher loads are beyond it
 further. Until one run kept the limit and one did not, levels grow or shrink by steps of four. Then all runs so far are
-held against a family of rising curves, and the next level is one at which they disagree most usefully: at a quartile
+compared with a family of rising curves, and the next level is one at which they disagree most usefully: at a quartile
 of what is still possible, on the side that was tried less. It ends when the 95 % CI is narrow enough and each end
-rests on two runs, or when the runs are used up. Nothing is remembered beside the runs, so a search can be continued.
+rests on two runs, or when the runs are used up. Nothing is remembered but the runs, so a search can be continued.
 
 Before it ends a run is made far below, at half the interval's low end or less. Where that is within FLAT of the limit
-the curve is flat there and crosses it nearly level: the capacity cannot be told, whatever the interval.
+the curve is flat there and crosses it nearly level: the capacity is unknown, whatever the interval.
 
 The curve: excess = steepness / bend * (exp(bend * d) - 1), d the log distance from the capacity. It is flat far below
 the capacity and rises ever faster near it, as queues do; nearly straight for a small bend, a cliff for a large one.
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 GROWTH = 4.0
-#: So many runs alike at an end of the range, and none otherwise anywhere, end the search there.
+#: This many runs with the same answer at an end of the range, and no run with the other, end the search there.
 ALIKE_AT_AN_END = 3
 RUNS_MIN = 8
 LEVEL = 0.95
@@ -245,7 +245,7 @@ class _Sought:
         return grid, weight
 
     def _quantile(self, share: float) -> float:
-        """Each grid point stands for the stretch half way to its neighbours."""
+        """Each grid point represents the stretch half way to the adjacent points."""
         half = (self._capacity[1] - self._capacity[0]) / 2
         edges = np.append(self._capacity - half, self._capacity[-1] + half)
         return float(np.interp(share, np.append(0.0, np.cumsum(self._weight)), edges))

@@ -1,6 +1,6 @@
 """Over a swept number (threads, a rate, a size): where a metric is best, and how far the other levels are from there.
 
-Every level is held against every other by the paired t interval that all comparisons use, and all these pairs are one
+Every level is compared with every other by the paired t interval that all comparisons use, and all these pairs are one
 family for Holm's procedure. A level is among the best unless another is shown to be better; so the true best is left
 out, or a level that is as good as the best is called worse, with a probability of at most 5 % together, whatever the
 curve, ties included. See docs/method/sweeps.md.

@@ -101,7 +101,7 @@ class Parts:
 
 def parts(sides: Sequence[Sequence[Sequence[float]]]) -> Parts | None:
     """sides: for each, its bundles' values, all above 0. None where no side has two bundles, or no bundle two
-    runs: then one cannot be told from the other.
+    runs: then the two variances cannot be separated.
 
     A nested design with random effects: the variance within is pooled over bundles; that of the bundles' means,
     pooled over sides, less what the runs put into it, is what lies between. With a handful of bundles it is rough.

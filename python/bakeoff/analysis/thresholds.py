@@ -74,7 +74,7 @@ class Judged:
 
 
 def alpha_of_each(judged: int, alpha: float | None) -> float:
-    """Of one end of one interval, where so many values are judged by intervals and this analysis may be wrong with the
+    """Of one end of one interval, if `judged` values are judged by intervals and this analysis may be wrong with the
     probability `alpha`; None: it may claim nothing."""
     return (alpha or NOTHING) / max(1, judged)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-#: From here on a ratio is told as a factor: few see at once that 480 % more is 5.8x as much.
+#: From here on a ratio is written as a factor: few see at once that a rise of 480 % is 5.8x as much.
 _TIMES_FROM = 2.0
 _KNOWN_TIMES = 100.0
 
@@ -26,7 +26,7 @@ def times_words(*ratios: float) -> str:
 
 
 def are_times(*ratios: float) -> bool:
-    """Whether ratios are told as factors, because one is at least 2, not as percentages."""
+    """Whether ratios are written as factors, because one is at least 2, not as percentages."""
     return max(ratios) >= _TIMES_FROM and all(map(math.isfinite, ratios))
 
 

@@ -55,8 +55,8 @@ class CellAnswer(Document):
     repetitions_finished: int
     repetitions_valid: int
     valid: bool
-    #: Repetitions of which every attempt was disturbed, whether they count or not; and whether so many say nothing that
-    #: nothing is claimed of this cell.
+    #: Repetitions of which every attempt was disturbed, whether they count or not; and whether these are too
+    #: many to claim anything of this cell.
     repetitions_disturbed: int = 0
     too_few_undisturbed: bool = False
     #: Why no run is valid, in words: "31 of 31 operations failed"; "" where one is, or where none was made.
@@ -88,9 +88,9 @@ class CellAnswer(Document):
     #: Data on disk over the system's own cache (buffer pool); None where it does not tell. Below 1 everything fits.
     data_to_cache_ratio: float | None = None
     write_bytes_per_user_byte: float | None
-    #: What is shown beside these, by the metric's name; one that is not defined in every run is left out.
+    #: What is shown besides these, by the metric's name; one that is not defined in every run is left out.
     metrics: dict[str, Spread] = Field(default_factory=dict)
-    #: "valid", or what stands beside the figure, each kind once.
+    #: "valid", or the doubts next to the figure, each kind once.
     validity: str
     doubts: list[Doubt] = Field(default_factory=list)
 
@@ -107,7 +107,7 @@ _AT_THE_EDGE = 0.005
 def cell_answers(
     contest: Contest, bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
 ) -> list[CellAnswer]:
-    """metrics: beside those of every report."""
+    """metrics: besides those of every report."""
     hit = hit_together(contest.plan.cells, runs)
     return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
 
@@ -311,7 +311,7 @@ def _limit_answer(limit: ResponseLimit, runs: Sequence[RunRecord]) -> LimitAnswe
         too_long = value_ms > limit.most_s * 1e3
         met = None if found.at_least and not too_long else not too_long
     elif spread.can_state(limit.percentile):
-        met = False  # so many failed
+        met = False  # too many failed
     return LimitAnswer(
         operation=limit.operation,
         share=limit.percentile,

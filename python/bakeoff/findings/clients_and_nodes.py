@@ -65,11 +65,11 @@ class ClientAnswer(Document):
     start_late_ms: float | None
 
 
-#: More of them are told machine by machine.
+#: If there are more, they are listed by machine.
 CLIENTS_MAX = 8
 
 
-#: Of those that were slower than the others, told beside their machines.
+#: Slower clients that are listed next to their machines.
 SLOWER_NAMED_MAX = 5
 
 
@@ -206,7 +206,7 @@ def _node_answer(name: str, runs: Sequence[RunRecord], contestant: str, setting:
     )
 
 
-#: So many machines are named.
+#: Machines that are named.
 NAMED_MAX = 5
 
 

@@ -218,7 +218,7 @@ def estimate_in_blocks(
 
 def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], runs: Runs) -> tuple[int, int]:
     """Blocks whose two runs were not, and were, made one after the other: a plan that grew, or a failed run that was
-    made again, puts a run into an old block on a later day."""
+    repeated, puts a run into an old block on a later day."""
     block_at = {run.order: run.block for found in runs.values() for run in found}
     order_of = {run.block: run.order for run in other}
     spans = [(run.block, sorted((run.order, order_of[run.block]))) for run in base if run.block in order_of]

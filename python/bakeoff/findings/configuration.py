@@ -41,7 +41,7 @@ class Difference(Document):
 
 #: Portable facts that decide comparisons, in the order they are listed.
 DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
-#: Portable facts whose values say something beside those of the same product alone.
+#: Portable facts whose values can be compared only within the same product.
 OF_ONE_PRODUCT = ("installation", PACKAGER, "collation")
 UNKNOWN = "not known"
 #: What a plan says of the client, for a system or as a factor.
@@ -317,7 +317,7 @@ _OF_AN_INSTANCE = re.compile(
 
 
 def meetings_of(contest: Contest, facts: Mapping[str, FactsRecord]) -> list[Meeting]:
-    """For each setting, the cells that are held against each other there and of whose systems facts are known."""
+    """For each setting, the cells that are compared there and of whose systems facts are known."""
     found: list[Meeting] = []
     for setting in contest.settings:
         known = {name: cell for name, cell in contest.cells_at(setting).items() if cell.id in facts}

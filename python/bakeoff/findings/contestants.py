@@ -198,14 +198,14 @@ def setting_words(setting: Setting) -> str:
     return ", ".join(factor_words(name, level) for name, level in setting)
 
 
-#: A sweep has at least so many levels; of two the question is which is more.
+#: Levels that a sweep has at least; of two the question is which is more.
 SWEPT_MIN = 3
 #: What is asked of a system at once. More of it is more load, which has a knee.
 LOAD = ("threads", "clients", "users", "rate")
 #: Factors whose levels are names that speak for themselves.
 _NAMES = ("system", "plan", "side", TABLE_FORMAT)
 _COUNTED = ("threads", "clients", "sessions", "workers", "users")
-#: A server's own names stand in these tables of a system.
+#: These tables of a system hold the server's own names.
 _OWN_NAME = re.compile(r"(?:^|\.)(?:settings|session|start)\.(?P<name>.+)")
 _AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-zA-Zµ]+)")
 _UNITS = {

@@ -29,8 +29,8 @@ from .runs import used_runs
 
 
 class CellsDiffer(Document):
-    """Two neighbours along the axis, in words, and what differs most between them. objective_ratio: other / base of the
-    typical repetition; None where one has none."""
+    """Two adjacent levels of the axis, in words, and what differs most between them. objective_ratio: other / base of
+    the typical repetition; None where one has none."""
 
     contestant: str
     setting_words: str
@@ -40,7 +40,7 @@ class CellsDiffer(Document):
     figures: list[FigureDiffers]
 
 
-#: Of each comparison, and of two neighbours in a sweep.
+#: Of each comparison, and of two adjacent levels in a sweep.
 HINTS_MAX = 5
 BETWEEN_LEVELS_MAX = 3
 #: By what they are about: of each kind the one that differs most is named.
@@ -61,7 +61,7 @@ _METRICS = {
     "write_amplification": "writes",
     "pool_wait_mean": "pool",
 }
-#: An embedded database is inside the client: only what client and server take together can be held against it.
+#: An embedded database is inside the client: only what client and server take together can be compared with it.
 _PARTS = {"client CPU", "server CPU", "client memory", "server memory"}
 _SUMS = {
     "cpu_us_per_op": metric("cpu_us_per_op"),
@@ -88,7 +88,7 @@ class Differs:
         self._taken: dict[str, dict[int, _Figures]] = {}
 
     def beside(self, found: ComparisonAnswer) -> list[FigureDiffers]:
-        """What differs beside the objective in one comparison, most first."""
+        """What differs besides the objective in one comparison, most first."""
         places = self._contest.cells_at(tuple(found.setting.items()))
         own = _METRICS.get(self._contest.objective.name.partition(".")[0])
         hints = self._hints(places[found.base], places[found.other])

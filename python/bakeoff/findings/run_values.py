@@ -89,7 +89,7 @@ def too_few_operations(seen: Observed, metric: Metric) -> Unstated | None:
 
 
 def _value(seen: Observed, metric: Metric) -> RunValue:
-    """A lower bound is held against nothing, and zero is a value of a share alone."""
+    """A lower bound is compared with nothing, and only a share may be zero."""
     value = metric.of(seen)
     if value is not None and not metric.at_least(seen):
         return value
@@ -142,7 +142,7 @@ def _in_window(table: pa.Table, column: str, warm_up_s: float, window_s: float) 
 
 
 def same_operations(a: RunRecord, b: RunRecord) -> bool:
-    """Whether two runs asked for the same, as far as can be told: only of runs that were long enough for all of their
+    """Whether two runs asked for the same, as far as is known: only of runs that were long enough for all of their
     hashes to be complete."""
     return a.stream_hashes == b.stream_hashes or not (_hashes_complete(a) and _hashes_complete(b))
 

@@ -80,7 +80,7 @@ def shape_answers(contest: Contest, bundle: Bundle, runs: Runs, alpha: float | N
 
 
 def best_of(objective: Metric) -> Direction:
-    """Of what has no better side the higher is told."""
+    """If neither direction is better, the higher value is reported."""
     return "lower" if objective.better == "lower" else "higher"
 
 

@@ -40,7 +40,7 @@ from .words.not_shown import limits_of
 
 
 class MetricShown(Document):
-    """One beside those of every report, the workload's own or asked for: a column and a chart."""
+    """A metric besides those of every report, the workload's own or a requested one: a column and a chart."""
 
     name: str
     label: str
@@ -133,7 +133,7 @@ def answer_of(
     metrics: Sequence[Metric] = (),
     comparisons: Sequence[ComparisonAnswer] | None = None,
 ) -> Answer:
-    """metrics: to be shown beside those of every report; the objective is one of them anyway. comparisons: in place of
+    """metrics: to be shown besides those of every report; the objective is one of them anyway. comparisons: in place of
     those by block. Whoever shows the answer of one bundle to somebody who may act on it uses `analysed`."""
     return answer_and_records(bundle, metrics, comparisons)[0]
 

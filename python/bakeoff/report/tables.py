@@ -41,7 +41,7 @@ _ENDINGS = {
     "_ms": "ms",
     "_s": "s",
 }
-#: What a row is about, beside the levels of factors.
+#: What a row is about, besides the levels of factors.
 _ABOUT = ("run", "cell", "block", "started", "valid", "standing", "second", "length_s", "warm_up")
 #: What a row of a second is about, rather than what was seen in it.
 _OF_A_SECOND = ("second", "length_s", "warm_up")
@@ -58,7 +58,7 @@ def runs_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
 
 
 def cells_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
-    """One row a cell: of every metric the typical valid repetition (the geometric mean); beside it its 95 % CI
+    """One row a cell: of every metric the typical valid repetition (the geometric mean); next to it its 95 % CI
     (`_low`, `_high`), the least and the most (`_minimum`, `_maximum`) and the standard deviation over the mean (`_cv`).
     Null where some repetition has no value, an interval also where there is only one."""
     grouped = runs_by_cell(bundle.runs)
@@ -309,7 +309,7 @@ def as_csv(table: pa.Table, *, units: bool = False) -> str:
 
 
 def as_markdown(table: pa.Table) -> str:
-    """For people: units stand in the head, and what is no whole number has four significant digits."""
+    """For people: units are in the head, and numbers that are not whole have four significant digits."""
     lines = [_head(table, units=True), ["---"] * table.num_columns]
     lines += [[_rounded(value) for value in row] for row in _rows(table)]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

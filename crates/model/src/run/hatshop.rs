@@ -40,7 +40,7 @@ pub struct HatshopSpec {
     /// Share that read an order with its lines.
     #[schemars(range(min = 0))]
     pub read: f64,
-    /// Share that write an order's row anew, with its next status.
+    /// Share that rewrite an order's row, with its next status.
     #[schemars(range(min = 0))]
     pub update: f64,
     /// Share that write one column of one line.

@@ -34,7 +34,7 @@ pub struct LinkbenchSpec {
     pub node_add_datagen: Datagen,
     /// Bytes of the payload of updated nodes.
     pub node_up_datagen: Datagen,
-    /// Share of requests that add a link, or find it there and write it anew.
+    /// Share of requests that add a link, or rewrite it if it exists.
     #[schemars(range(min = 0))]
     pub addlink: f64,
     /// Share that hide a link.
@@ -58,7 +58,7 @@ pub struct LinkbenchSpec {
     /// Share that add a node.
     #[schemars(range(min = 0))]
     pub addnode: f64,
-    /// Share that write a node anew.
+    /// Share that rewrite a node.
     #[schemars(range(min = 0))]
     pub updatenode: f64,
     /// Share that delete a node.

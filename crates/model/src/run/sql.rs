@@ -1,6 +1,6 @@
 //! The options of one's own SQL: a schema, rows, transactions and checks, as people have them in files. Of each: its type,
-//! default, bounds and meaning, here and nowhere else; the reference page is made from these lines. Texts of files stand in
-//! the document whole, so that whoever has it has all that was asked.
+//! default, bounds and meaning, here and nowhere else; the reference page is made from these lines. The document contains
+//! the full texts of files, so that it shows every statement that was sent.
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct SqlSpec {
     /// Statements once all rows are there: indexes, foreign keys, statistics.
     #[schemars(extend("title" = "a file, or a table of files by system"))]
     pub after_load: Option<Texts>,
-    /// Names of the tables, beside those that `schema` makes.
+    /// Names of the tables, besides those that `schema` makes.
     #[schemars(extend("title" = "a list of names"))]
     pub tables: Vec<String>,
     /// Rows of each table, see below.

@@ -71,7 +71,7 @@ def _errors(run: JudgedRun) -> Validity:
 
 
 def errors_within(run: RunRecord, budget: float) -> Validity:
-    """The one finding of a run that is the plan's judgement, and may be made again with another budget, a share."""
+    """The one finding of a run that is the plan's judgement: another budget, a share, may change it."""
     ratio = run.budgeted_error_ratio
     where, share = " outside of the planned faults" if run.faults else "", percent_words(ratio)
     figures = f"{share} of the operations{where} did not end ok; the budget is {percent_words(budget)}"
@@ -191,7 +191,7 @@ def _clocks(run: JudgedRun) -> Validity | None:
     most = duration_words(CLOCK_BOUND_NS_MAX)
     words = f"the clock of {least_known.machine} is known to within {bound} (bound {most})"
     if bound_ns > TENTH_NS:
-        words += ": tenths of a second cannot be told apart, and are not kept"
+        words += ": tenths of a second cannot be distinguished, and are not kept"
     return finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words, float(bound_ns), bound)
 
 

@@ -45,7 +45,7 @@ class JudgedRun:
     def connections_lost(self) -> int:
         if self.replaces_sessions:
             return self.record.connections_lost
-        # A session that was given up after a timeout was replaced without having been told that it is lost.
+        # A session that was given up after a timeout was replaced without being reported as lost.
         return max(self.record.connections_lost, self.record.reconnects)
 
 

@@ -6,7 +6,7 @@ possible. A client is behind where it lacks more of their rate than three things
 (`LACK_MIN`), how much the better clients themselves differ, and chance. Chance is known from parts of the window in
 which all are seen side by side, so that what slows every client for a while (a checkpoint) sets none apart.
 
-benches/clients.py counts how often equal clients are told apart, and how often one with half the CPU is found.
+benches/clients.py counts how often equal clients are called different, and how often one with half the CPU is found.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 
 #: Of the others' rate: less than that is what equal clients differ by from run to run.
 LACK_MIN = 0.2
-#: In scatters of the clients, where so many are the better half that it tells.
+#: In scatters of the clients, if the better half has at least the number below.
 SCATTERS_MIN = 3.0
 _TELL_SCATTER = 5
 #: The better half of what is normally distributed scatters by so much of the whole, and its middle lies so far above
@@ -119,7 +119,7 @@ OWN_BUSY_RATIO_MAX = 0.5
 FAR_RATIO_MIN = 2.0
 FAR_NS_MIN = 50_000
 LATE_NS_MAX = 10_000_000
-#: So many are named.
+#: Clients that are named.
 NAMED_MAX = 3
 
 
@@ -174,7 +174,7 @@ def slower(clients: Sequence[ClientRecord]) -> list[ClientRecord]:
 
 def behind_words(clients: Sequence[ClientRecord], *, server_is_here: bool, whose: str = "this run's") -> str:
     """Those that fell behind, why, and what all would have had without them; "": none did. whose: of the rate, where
-    it stands beside those of other runs."""
+    those of other runs are next to it."""
     behind = slower(clients)
     if not behind:
         return _faster_words(clients)

@@ -24,7 +24,7 @@ TREND_RATIO_MIN = 0.05
 TRANSIENT_RATIO_MIN = 0.05
 TREND_ALPHA = 0.05
 SLICE_S = 10
-# So many operations in the other seconds: one without any is then no chance (a Poisson stream has one in 500 million).
+# From this rate on a second without any operation is no chance (a Poisson stream has one in 500 million).
 SILENCE_OPS_PER_S_MIN = 20
 
 Verdict = Literal["steady", "transient", "trend", "stalled", "not tested"]

@@ -33,7 +33,7 @@ _OPERATIONS = "operations"
 
 @dataclass(frozen=True)
 class Spread:
-    """Of one objective, over the cells for which it could be told; parts: by the cell's label."""
+    """Of one objective, over the cells for which it is known; parts: by the cell's label."""
 
     objective: Metric
     parts: dict[str, Parts]

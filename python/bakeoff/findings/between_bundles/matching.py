@@ -59,7 +59,7 @@ class Matching:
 
 
 def factors_of(bundles: Sequence[Bundle]) -> set[str]:
-    """Factors that have several levels in any bundle: cells are told apart by them."""
+    """Factors that have several levels in any bundle: these distinguish cells."""
     names = {
         factor_of(bundle.plan, cell, name) for bundle in bundles for cell in bundle.plan.cells for name in cell.levels
     }

@@ -34,7 +34,7 @@ _UNMEASURED: dict[Status, str] = {
     "too many failed": "too many operations failed",
 }
 _VERDICTS: dict[str, Verdict] = {"passed": "yes", "failed": "no", "undecided": "undecided"}
-#: So many runs are named in a sentence; the data have all.
+#: Runs that are named in a sentence; the data have all.
 RUNS_NAMED_MAX = 5
 
 

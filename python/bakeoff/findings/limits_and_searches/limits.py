@@ -38,7 +38,7 @@ class LimitFinding(Document):
 
 
 def limits_of_plan(plan: PlanRecord) -> list[Limit]:
-    """Those that every run is held against."""
+    """Those that every run is checked against."""
     return _parsed(plan, plan.limits)
 
 

@@ -62,7 +62,7 @@ class Panel:
             canvas.text(self.x - 52, self.y + self.height / 2, y_title, "axis-title", anchor="middle", rotate=True)
 
     def _x_labels(self, canvas: Canvas) -> None:
-        """Left out where they would touch their left neighbour; cut where one alone is too wide."""
+        """Left out where they would touch the one to the left; cut where one alone is too wide."""
         ticks = self.x_scale.ticks()
         room = self.width / max(len(ticks), 1) if self.x_scale.kind == "points" else self.width
         taken = float("-inf")
@@ -89,7 +89,7 @@ class Panel:
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """The places moved as little as needed to keep `gap` between neighbours and to stay within low .. high."""
+    """The places moved as little as needed to keep `gap` between adjacent ones and to stay within low .. high."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     groups: list[list[float]] = []  # [sum of wished starts, members]
     for rank, index in enumerate(order):

@@ -262,7 +262,7 @@ def bytes_tick(value_bytes: float) -> str:
 
 FloatArray = NDArray[np.float64]
 
-#: More points than this are not told apart on paper; longer runs are drawn in steps of several seconds.
+#: More points than this cannot be distinguished on paper; longer runs are drawn in steps of several seconds.
 POINTS_MAX = 300
 #: Looks at a server are some milliseconds early or late; a missing one leaves twice the distance.
 _GAP_RATIO = 1.75
@@ -317,7 +317,7 @@ class Series:
         ]
 
     def _thinned(self, step: int) -> Series:
-        """Means over steps of so many points, each at its step's begin."""
+        """Means over steps of `step` points, each at its step's begin."""
         if step <= 1:
             return self
         starts = np.arange(0, len(self), step)

@@ -1,4 +1,4 @@
-"""What was watched beside the load, on the load's time axis: which of the columns are shown, and how they are named.
+"""What was sampled during the load, on the load's time axis: which of the columns are shown, and how they are named.
 
 A server may tell of a hundred things each second. All of them are in the bundle (server.parquet); the report shows the
 operating system's view and, of the server's own, the few that most often explain a change of speed.
@@ -50,7 +50,7 @@ class Metric:
 
 def metrics_of(runs: Sequence[Mapping[str, Series]], nodes: Sequence[str] = ()) -> list[Metric]:
     """Those worth a panel: the operating system's, then the most telling of the servers' own that moved. nodes: names
-    of several; what each of them has stands in one panel, in place of the sum of all."""
+    of several; what each of them has is in one panel, in place of the sum of all."""
     grouped: dict[str, dict[str, str]] = {}
     for column in dict.fromkeys(chain.from_iterable(runs)):
         if _says_something(runs, column):

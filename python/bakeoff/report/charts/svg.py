@@ -101,7 +101,7 @@ class Canvas:
 
 
 def clean(words: str) -> str:
-    """Text as it may stand in XML and HTML, in an element and in an attribute."""
+    """Text that is valid in XML and HTML, in an element and in an attribute."""
     return escape(_ILLEGAL.sub("\ufffd", printable(words)), quote=True)
 
 
@@ -128,7 +128,7 @@ def fitted(words: str, width: float, size: float = 11) -> str:
 
 
 def lined(words: str, width: float, size: float = 11, most: int = 2) -> list[str]:
-    """Broken at blanks into at most so many lines; what is too long for them is shortened in the last."""
+    """Broken at blanks into at most `most` lines; what is too long for them is shortened in the last."""
     lines: list[str] = [""]
     for word in words.split():
         longer = f"{lines[-1]} {word}".strip()

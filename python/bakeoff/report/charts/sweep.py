@@ -4,7 +4,7 @@ Each line is a contestant; at each level a marker for the typical run, a ring fo
 that is not valid. The interval is a band along an axis of numbers, else an error bar. Without a factor to put on the
 axis, the contestants stand on it.
 
-What lies far off (one repetition a hundred times slower than the others) does not set the scale, or nobody could read
+What is far off (one repetition at 1/100 of the others) does not set the scale, or nobody could read
 the rest: it is an arrow at the edge, with its value.
 """
 
@@ -42,7 +42,7 @@ WIDTH = 1000.0
 _LEFT = 66.0
 _TOP = 48.0
 _GAP_Y = 84.0
-#: So many times the largest typical value, or below the smallest by as much, is off the scale.
+#: A value more than this many times the largest typical value, or the smallest over a value, is off the scale.
 _FAR = 4.0
 
 
@@ -187,7 +187,7 @@ def _limits(canvas: Canvas, panel: Panel, limits: Sequence[Limit]) -> None:
 
 
 def _line(canvas: Canvas, panel: Panel, line: Line, lines: int, axis: Axis) -> None:
-    """Among names, contestants at the same level stand a little apart, so that their error bars can be told apart."""
+    """Among names, contestants at the same level are drawn a little apart, so that their error bars do not overlap."""
     shift = (line.series - (lines - 1) / 2) * min(7.0, panel.width / (len(panel.x_scale.ticks()) * (lines + 2)))
     shift = 0.0 if axis.amounts else shift
     with canvas.group(data_series=str(line.series), data_name=line.name):
@@ -281,7 +281,7 @@ def latency(
 
 
 THROUGHPUT_CAPTION = (
-    f"Acknowledged and right operations per second. {MARKS} Panels share one axis, unless the rates of one are more"
+    f"Acknowledged and correct operations per second. {MARKS} Panels share one axis, unless the rates of one are more"
     " than eight times those of another."
 )
 

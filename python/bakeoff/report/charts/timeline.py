@@ -31,7 +31,7 @@ _LEFT = 66.0
 
 @dataclass(frozen=True)
 class RunOverTime:
-    """One run. repetition: its number, from 1. metrics: what was watched beside it, by column name. nodes: what the
+    """One run. repetition: its number, from 1. metrics: what was sampled during it, by column name. nodes: what the
     load saw of each of several servers, by "NODE.FIGURE"; node_series: their colours."""
 
     series: int
@@ -112,7 +112,7 @@ def detail(setting: Setting, names: Sequence[str]) -> Canvas:
     return canvas
 
 
-#: By these, too, the lines of several nodes are told apart, in their order: on grey paper colours are not.
+#: These, too, distinguish the lines of several nodes, in their order: on grey paper colours do not.
 _DASHES = (None, "6 3", "1.5 3", "7 3 1.5 3", "12 4")
 #: What the load sees of each node: figure, title, unit, words of its ticks.
 _OF_NODES = (

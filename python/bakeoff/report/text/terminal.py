@@ -24,7 +24,7 @@ from ..words.shapes import finding_words
 from .first_screen import first_lines
 
 _WIDTH = 110
-#: So many differences of configuration are listed; the report has all.
+#: Differences of configuration that are listed; the report has all.
 _DIFFERENCES_MAX = 5
 _HEADS = (
     "ops/s",
@@ -125,7 +125,8 @@ def _of_places(
     left: int = 0,
     right: int | None = None,
 ) -> Iterator[str]:
-    """A titled table of what is in one place each. left: so many of `heads` are words; right: else all but this one."""
+    """A titled table of what is in one place each. left: number of `heads` that are words; right: if given,
+    all are words but this one, counted from the right."""
     yield from ("", title)
     settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, *heads]

@@ -66,7 +66,7 @@ def _candidates(found: Findings) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Terms:
-    """How the objective is spoken of: a system is faster, a metric of a system is higher."""
+    """The words for the objective: a system is faster, a metric of a system is higher."""
 
     objective: Metric
 
@@ -121,14 +121,14 @@ def _one(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detailed: 
     if equal == len(found):
         return f"{who} equals {its} within {within}{where}"
     if undecided == len(found):
-        return f"{who} cannot be told apart from {its}{where.replace('all', 'any of')}"
+        return f"{who} cannot be distinguished from {its}{where.replace('all', 'any of')}"
     rest = len(found) - equal - undecided
     if rest == len(found):
         why = f": {_WHY.get(first.verdict, first.verdict)}" if len({c.verdict for c in found}) == 1 else ""
         return f"{first.other} is not compared with {base or first.base}{why}"
     parts = [
         *([f"equals {its} within {within} in {equal} of {len(found)} settings"] if equal else []),
-        *([f"cannot be told apart from {its} in {undecided}"] if undecided else []),
+        *([f"cannot be distinguished from {its} in {undecided}"] if undecided else []),
         *([f"is not compared in {rest}"] if rest else []),
     ]
     return f"{who} {', '.join(parts)}"
@@ -179,7 +179,7 @@ def _counts(comparisons: Sequence[ComparisonAnswer], base: str, terms: _Terms) -
     rest = len(comparisons) - equal - undecided - sum(c.claims_difference for c in comparisons)
     parts = [f"{count} are {way}" for way, count in counted_ways if count]
     parts += [f"{equal} are equal within the size that matters"] if equal else []
-    parts += [f"{undecided} cannot be told apart"] if undecided else []
+    parts += [f"{undecided} cannot be distinguished"] if undecided else []
     parts += [f"{rest} are not compared"] if rest else []
     return f"of {counted(len(comparisons), 'comparison', 'comparisons')} with {base}, {', '.join(parts)}"
 
@@ -209,15 +209,17 @@ def _shape(shape: ShapeAnswer, label: str, most: str, detailed: bool) -> str:
         why = "there are too few repetitions to compare levels" if few else "levels are not compared"
         return f"the {label} was measured {most} at {top}; {why}"
     if len(shape.best) == len(levels):
-        return f"no level from {factor_words(shape.axis, levels[0], levels[-1])} can be told apart from another{left}"
+        return (
+            f"no level from {factor_words(shape.axis, levels[0], levels[-1])} can be distinguished from another{left}"
+        )
     if len(shape.best) > 1:
-        alike = f"; {_others(shape)} cannot be told apart from it" if detailed else ""
+        alike = f"; {_others(shape)} cannot be distinguished from it" if detailed else ""
         return f"the {most} {label} was measured at {top}{alike}{left}"
     return f"the {label} is {most} {_at(shape, detailed)}{left}"
 
 
 def _others(shape: ShapeAnswer) -> str:
-    """ "8 to 32 threads", of neighbours; else one by one."""
+    """ "8 to 32 threads", of adjacent levels; else one by one."""
     others = [level for level in shape.best if level != shape.top]
     places = [place for place, level in enumerate(shape.levels) if level.level in others]
     if len(others) > 1 and places[-1] - places[0] == len(places) - 1:
@@ -226,14 +228,14 @@ def _others(shape: ShapeAnswer) -> str:
 
 
 def _at(shape: ShapeAnswer, detailed: bool) -> str:
-    """ "at 32 threads, which cannot be told apart from 64 threads"; "at 64 threads, the end of the range"."""
+    """ "at 32 threads, which cannot be distinguished from 64 threads"; "at 64 threads, the end of the range"."""
     top = factor_words(shape.axis, shape.top)
     if not shape.judged:
         return f"at {top} (not compared)"
     if len(shape.best) == 1:
         is_end = shape.top == shape.levels[-1].level and not shape.left_out
         return f"at {top}{', the end of the range' if is_end else ''}"
-    return f"at {top}, which cannot be told apart from {_others(shape)}" if detailed else f"at about {top}"
+    return f"at {top}, which cannot be distinguished from {_others(shape)}" if detailed else f"at about {top}"
 
 
 def _of_limits(held: Sequence[LimitFinding]) -> Iterator[str]:

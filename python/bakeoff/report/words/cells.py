@@ -12,7 +12,7 @@ from ...findings.contestants import Contest, at_words, setting_words
 from ...findings.run_values import time_words
 from ...model.levels import TABLE_FORMAT
 
-#: The metric that these are told by.
+#: The metric that shows these.
 ABORTS = "abort_ratio"
 #: A share of the attempts that ended in a conflict; from here on it is said first.
 ABORTS_MANY = 0.01
@@ -77,7 +77,7 @@ def _change(ratio: float) -> str:
     return "as much" if change_words(ratio) == "0 %" else more_or_less(ratio)
 
 
-#: So many cells are named; more are only counted.
+#: Cells that are named; more are only counted.
 NAMED_MAX = 2
 
 

@@ -15,7 +15,7 @@ from ...findings.runs import of_runs, used_runs
 from ...model.clients import ClientRecord
 from ...model.records.run import RunRecord
 
-#: More clients than so many are told by the least and the most of them.
+#: Of more clients than this the least and the most are reported.
 SHARES_MAX = 4
 
 
@@ -140,7 +140,7 @@ def _clock_words(answer: ClientAnswer) -> str:
 
 def places_words(run: RunRecord) -> str:
     """How many clients were where: "2 clients on each of load1, load2, load3", "3 clients on load1, 2 clients on
-    load2"; "" where nothing is told of them."""
+    load2"; "" if nothing is known of them."""
     counts = Counter(client.machine_words for client in run.clients)
     if not counts:
         return ""

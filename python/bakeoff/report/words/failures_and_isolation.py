@@ -19,7 +19,7 @@ _APART = 0.001
 _TIMES = 1.1
 #: So begins the sentence where none did.
 NONE_FAILED = "No operation failed"
-#: A share of one side's operations that its response times cannot be told without.
+#: From this share of one side's operations on, its response times are shown only together with it.
 MANY = 0.01
 
 

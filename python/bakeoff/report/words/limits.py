@@ -12,7 +12,7 @@ from ...findings.limits_and_searches.limits import LimitFinding
 from ...findings.limits_and_searches.searches import SearchAnswer
 from ...findings.limits_and_searches.thresholds import ThresholdAnswer
 
-#: So many are told one by one in the headline.
+#: Limits that the headline reports one by one.
 NAMED_MAX = 4
 HEADS = ("holds", "measured", "the verdict rests on")
 

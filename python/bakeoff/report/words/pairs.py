@@ -68,9 +68,9 @@ def _hints_sentence(what: str, figures: Sequence[FigureDiffers]) -> str:
     return f"{what} (a hint at why, not tested): {'; '.join(one.words for one in figures[:_HEADLINE_MAX])}."
 
 
-#: So many settings are named; more are only counted.
+#: Settings that are named; more are only counted.
 NAMED_MAX = 2
-#: Of so many settings, none of which is compared, each is told with its values.
+#: Up to this many settings, none of which is compared, are listed with their values.
 NONE_COMPARED_MAX = 4
 _UNDECIDED = {
     "equivalent": ("equivalent",),
@@ -136,7 +136,7 @@ def _failures(found: ComparisonAnswer) -> list[str]:
 
 
 def _failures_of(found: Sequence[ComparisonAnswer]) -> list[str]:
-    """Of settings that no figures are told of, where operations failed; the comparisons have all."""
+    """Of settings without figures, where operations failed; the comparisons have all."""
     others = [c for c in found if c.failures and not c.failures.startswith(NONE_FAILED)]
     told = [f"At {c.setting_words}: {c.failures}" for c in others[:NAMED_MAX]]
     more = len(others) - len(told)
@@ -195,7 +195,7 @@ def _sentence(found: ComparisonAnswer) -> str:
 
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:
-    """Of both sides or of none; beside a side that failed the other's has nothing to be held against."""
+    """Of both sides or of none: if one side failed, the other's value cannot be compared."""
     if found.verdict in ("invalid runs", "too few operations") or (
         found.base_value is None and found.other_value is None
     ):
@@ -286,9 +286,9 @@ def _lean_words(whole: ComparisonAnswer, by_setting: Sequence[ComparisonAnswer])
     )
 
 
-#: So many times longer or shorter; less is within what a verdict over all operations says anyway.
+#: Times as long or as short; less is within what a verdict over all operations says anyway.
 TIMES_MIN = 2.0
-#: So many operations are named.
+#: Operations that are named.
 OPERATIONS_MAX = 2
 _PERCENTILES = {"p50_ms": "p50", "p99_ms": "p99"}
 

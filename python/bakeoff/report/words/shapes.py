@@ -24,9 +24,9 @@ from ...findings.contestants import LOAD, Contest, amount, factor_words, short_w
 from ...findings.shapes import ShapeAnswer, ShapeLevel
 from ...model.records.plan import Scalar
 
-#: Levels that a smaller difference would have told apart are called as good as each other; else they are undecided.
+#: Levels are called equally good if a difference smaller than this would have been detected; else they are undecided.
 SEEN_MAX_RATIO = 0.1
-#: So many lines are told of in a headline; more are only counted.
+#: Lines that a headline reports; more are only counted.
 NAMED_MAX = 4
 KNEES_MAX = 2
 

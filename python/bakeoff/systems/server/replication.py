@@ -82,7 +82,8 @@ class Comparison:
     """Whether several servers hold the same as the first of them in the tables of a plan.
 
     Reading all of large tables would take as long as loading them. So the smallest are read whole, up to
-    WHOLE_BYTES_MAX together, and of each other the rows at both ends of its primary key, where old and new rows are if keys count up.
+    WHOLE_BYTES_MAX together, and of each other the rows at both ends of its primary key, where old and new rows are if
+    keys count up.
     """
 
     whole_bytes_max: ClassVar[int] = WHOLE_BYTES_MAX
