@@ -151,8 +151,10 @@ def fallen(run: RunRecord, at_s: float = 12.0) -> FaultRecord:
 
 def test_a_rate_that_falls_again_is_said(tmp_path: Path) -> None:
     found = answer(tmp_path / "all", lambda run: [fallen(run), frozen(run)])
-    words = "; throughput recovered after 6.3 s (6.1 s to 6.5 s); in 5 of 5 runs it dropped again 13 s to 17 s"
-    " after the fault,"
+    words = (
+        "; throughput recovered after 6.3 s (6.1 s to 6.5 s); in 5 of 5 runs it dropped again 13 s to 17 s"
+        " after the fault,"
+    )
     (said,) = (told for told in found.headline if "kill server" in told)
     assert f"{words} to 25 % of the throughput before, for up to 3 s; 16 operations" in said
     some = answer(

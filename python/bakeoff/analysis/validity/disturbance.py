@@ -99,8 +99,10 @@ OWN_SWAP_RATIO = 0.1
 def other_processes(run: JudgedRun) -> Validity | None:
     machine = run.machine
     if machine.server_not_distinguished:
-        words = "not tested: the server seems to run on this machine, and its CPU time cannot be separated from"
-        " that of other processes"
+        words = (
+            "not tested: the server seems to run on this machine, and its CPU time cannot be separated from that of"
+            " other processes"
+        )
         return finding(OTHER_PROCESSES.name, None, "note", words)
     if machine.other_cpu_ratio is None:
         if not machine.cores:
