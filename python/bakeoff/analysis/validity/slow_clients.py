@@ -191,8 +191,8 @@ def behind_words(clients: Sequence[ClientRecord], *, server_is_here: bool, whose
     have, could = sum(client.rate_ops_per_s for client in clients), without_behind(clients)
     if could > have * 1.01 and _is_apart(behind, clients, server_is_here=server_is_here):
         more = percent_words(could / have - 1)
-        words += f"; at the throughput of the others {whose} {rate_words(have)} would be at most"
-            f" {rate_words(could)}, {more} more"
+        limit = f"{rate_words(could)}, {more} more"
+        words += f"; at the throughput of the others {whose} {rate_words(have)} would be at most {limit}"
     return words
 
 
