@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help quickstart setup environment mariadb tools engine fmt check test test-fast test-rust test-python test-systems bench bench-quick bench-rust docs clean
+.PHONY: help quickstart setup environment mariadb tools engine fmt check test test-fast test-rust test-python test-systems wheel bench bench-quick bench-rust docs clean
 
 help:
 	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of two minutes"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-systems every version of every server, every workload on each, and the largest clusters: hundreds of MB"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
 	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
+	@echo "make wheel        a wheel in dist/ that needs no Rust, for any Linux of ARCH=x86_64 or aarch64, and its test"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
 
 # The compiler works while packages and servers are fetched.
@@ -46,14 +47,14 @@ engine: | tools
 
 fmt: setup
 	cargo fmt
-	$(BIN)/ruff check --fix --quiet python tests benches
-	$(BIN)/ruff format --quiet python tests benches
+	$(BIN)/ruff check --fix --quiet python tests benches release
+	$(BIN)/ruff format --quiet python tests benches release
 
 check: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff format --check --quiet python tests benches
-	$(BIN)/ruff check --quiet python tests benches
+	$(BIN)/ruff format --check --quiet python tests benches release
+	$(BIN)/ruff check --quiet python tests benches release
 	$(BIN)/mypy
 
 test: check test-rust test-python
@@ -92,6 +93,23 @@ docs: setup
 	$(BIN)/python -m pip install --quiet 'bakeoff[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m benches.tutorial --check
+
+# By way of the source distribution, so that a wheel holds nothing that it lacks. zig links to the glibc that the wheel's tag
+# names. The first build of an ARCH takes minutes; what it needs is kept in build/wheel.
+ARCH ?= x86_64
+TOOLS := build/wheel
+wheel: | tools
+	@test -d "$$(rustc --print target-libdir --target $(ARCH)-unknown-linux-gnu)" || { \
+	    echo "Rust has no library for $(ARCH) here: rustup target add $(ARCH)-unknown-linux-gnu"; exit 3; }
+	test -x $(TOOLS)/bin/python || $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet --requirement release/requirements.txt
+	$(TOOLS)/bin/python release/notices.py $(ARCH) > THIRD-PARTY-NOTICES
+	rm -rf build/made
+	PATH="$(CURDIR)/$(TOOLS)/bin:$$PATH" CARGO="$(CURDIR)/release/cargo-for-wheels" CARGO_TARGET_DIR="$(CURDIR)/target" \
+	    ARCH=$(ARCH) $(TOOLS)/bin/python -m build --no-isolation --outdir build/made .
+	$(TOOLS)/bin/wheel tags --remove --python-tag py3 --abi-tag none --platform-tag manylinux_2_17_$(ARCH) build/made/*.whl
+	mkdir -p dist && mv build/made/* dist/
+	ARCH=$(ARCH) $(TOOLS)/bin/python -m pytest -rPs release/test_wheel.py
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

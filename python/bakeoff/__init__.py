@@ -4,4 +4,4 @@ This package is the control plane: all that happens before and after the clock r
 `bakeoff-engine`, a separate process (crates/), reached only through the documents in schema/.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

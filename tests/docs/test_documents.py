@@ -32,6 +32,18 @@ def test_pages_that_are_made_from_the_program_are_as_it_makes_them() -> None:
         assert path.read_text() == text, f"{path.name}: run `make docs`"
 
 
+def test_every_file_names_the_same_version() -> None:
+    named = {
+        "pyproject.toml": r'^version = "(.*)"$',
+        "Cargo.toml": r'^version = "(.*)"$',
+        "python/bakeoff/__init__.py": r'^__version__ = "(.*)"$',
+        "CITATION.cff": r"^version: (.*)$",
+        "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) \(",
+    }
+    found = {name: re.findall(line, (ROOT / name).read_text(), re.MULTILINE)[:1] for name, line in named.items()}
+    assert list(found.values()) == [found["pyproject.toml"]] * len(found), found
+
+
 @pytest.mark.parametrize(("document", "line"), commands(), ids=lambda value: str(value)[:60])
 def test_every_documented_command_is_understood(document: str, line: str) -> None:
     words = shlex.split(line.removeprefix("bakeoff"))

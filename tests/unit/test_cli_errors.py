@@ -243,6 +243,17 @@ def test_the_answer_is_printed_even_if_its_report_cannot_be_written(
     assert document["report"] is None
 
 
+def test_png_files_without_the_package_that_makes_them_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = Story(contenders=(MARIADB,), threads=(2,), presets=("a",), repetitions=1, window_s=3, warm_up_s=1)
+    folder = write_bundle(tmp_path / "bundle", story).folder
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert cli.main(["report", "--png", str(folder)]) == ExitCode.USAGE
+    assert "vl-convert-python is missing; PNG files need it (--png)" in capsys.readouterr().err
+    assert cli.main(["report", str(folder)]) == ExitCode.DONE
+
+
 def test_an_interrupt_while_the_report_is_made_leaves_nothing_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,7 +264,7 @@ def test_an_interrupt_while_the_report_is_made_leaves_nothing_half_written(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bakeoff.report.html.write.render_html", interrupted)
-    assert cli.main(["report", str(folder)]) == ExitCode.INTERRUPTED
+    assert cli.main(["report", "--png", str(folder)]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
     assert not [
         path for path in folder.rglob("*") if path.name.endswith((".part", ".png")) or path.name == "report.html"

@@ -1,13 +1,15 @@
-"""Each shell itself is asked what it would complete."""
+"""Each shell itself is asked what it would complete, and man what it makes of the page."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from bakeoff.cli import main
+from bakeoff.cli import main, parser
+from bakeoff.cli.reference import walk
 
 #: Loads the script, and prints what would be completed after the words of a line, one a line.
 ASKING = {
@@ -81,3 +83,15 @@ def test_a_shell_completes_commands_options_names_and_plans(
         words = set(completed(shell, script, line, tmp_path))
         assert offered <= words, line
         assert not not_offered & words, line
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="there is no man on this machine")
+def test_the_man_page_has_every_command_and_no_mistake() -> None:
+    page = Path(__file__).parents[2] / "docs/reference/bakeoff.1"
+    command = ["man", "--warnings", "--local-file", page]
+    wide = {**os.environ, "MANWIDTH": "100"}
+    done = subprocess.run(command, env=wide, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bakeoff - compare databases" in done.stdout
+    for name, _ in walk("bakeoff", parser()):
+        assert f"'{name}'" in done.stdout.replace("\u2019", "'") or name == "bakeoff", name

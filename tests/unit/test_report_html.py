@@ -242,14 +242,17 @@ def test_hostile_names_leave_chart_files_well_formed(tmp_path: Path) -> None:
         assert tags <= {"svg", "g", "title", "text", "line", "polyline", "polygon", "circle", "rect"}
 
 
-def test_charts_are_written_as_svg_and_png(tmp_path: Path) -> None:
-    paths = write_report(write_bundle(tmp_path / "bundle", SMALL))
+def test_charts_are_written_as_svg_and_where_asked_as_png(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    paths = write_report(bundle, png=True)
     names = {path.name for path in paths.charts}
     for name in ("throughput", "latency-p50", "latency-p99", "spectrum", "timeline", "server"):
         assert {f"{name}.svg", f"{name}.png"} <= names
     for path in paths.charts:
         data = path.read_bytes()
         assert data.startswith(b"<svg " if path.suffix == ".svg" else b"\x89PNG")
+    write_report(bundle)
+    assert not list(bundle.folder.rglob("*.png"))  # they would show what the report no longer says
 
 
 def test_the_report_can_be_written_elsewhere(tmp_path: Path) -> None:

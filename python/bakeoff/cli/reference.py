@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..analysis.registry import METRICS
 from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
@@ -127,6 +128,7 @@ def pages(docs: Path) -> dict[Path, str]:
     found = {
         SCHEMA: schema_text(plan_meanings(reference)),
         **commands_pages(reference),
+        reference / "bakeoff.1": man_page(),
         reference / "metrics.md": metrics_page(),
         reference / "events.md": events_page(),
         reference / "messages.md": messages_page(),
@@ -182,6 +184,15 @@ def commands_pages(reference: Path) -> dict[Path, str]:
     links = ", ".join(f"[{path.stem}](cli/{path.name})" for path in found if path.parent.name == "cli")
     found[reference / "cli.md"].append(f"A page for each: {links}. Generated from the help by `make docs`.\n")
     return {path: "\n".join(parts) for path, parts in found.items()}
+
+
+def man_page() -> str:
+    """Without a date, which would be that of the last `make docs`."""
+    from argparse_manpage.manpage import Manpage
+
+    os.environ["COLUMNS"] = "100"
+    data = {"version": __version__, "manual_title": "User Commands", "description": "compare databases", "date": " "}
+    return str(Manpage(parser(), data))
 
 
 def walk(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -37,7 +37,7 @@ class Quick:
     workload: str  # "ycsb-b", "sysbench-oltp_read_only", "tpcc", "pgbench"
     threads: Sequence[int] = (8,)
     size: str | None = None  # as the workload counts it; None: what is loaded in some seconds
-    window: str = "5s"
+    window: str = "3s"
     repetitions: int = 5
     fleet: Sequence[str] = ()  # keys of [fleet] with their values, as TOML
 
@@ -60,7 +60,7 @@ def plan_text(quick: Quick) -> str:
         *(['durability = "full"             # no system loses an acknowledged commit'] * _all_durable(tables)),
         *(line for name, (of, version) in tables.items() for line in _system(name, of, version)),
         *("", "[workload]", *(f"{key} = {value}" for key, value in work.items())),
-        *("", "[measure]", f'warm_up = "{"2s" if _short(quick) else "10s"}"', f"window = {json.dumps(quick.window)}"),
+        *("", "[measure]", f'warm_up = "{"1s" if _short(quick) else "10s"}"', f"window = {json.dumps(quick.window)}"),
         f"repetitions = {quick.repetitions}",
         *(["", "[fleet]", *quick.fleet] if quick.fleet else []),
     ]

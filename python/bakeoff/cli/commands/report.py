@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ def add(commands: Commands) -> None:
         default="text",
         help="sysbench: print each run in the layout of sysbench's own output, and write nothing (default: text)",
     )
+    p.add_argument(
+        "--png", action="store_true", help="also write the charts as PNG (needs: pip install 'bakeoff[png]')"
+    )
     add_metric(p, "also show this metric as a column and a chart: cpu_us_per_op, latency_p99.read, ...")
     add_json(p)
 
@@ -45,11 +49,17 @@ def run(options: argparse.Namespace) -> int:
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
         return _sysbench(bundle, options)
-    tell(bundle, analysed(bundle, named(options.metric, "--metric", [bundle])), out=options.out, as_json=options.json)
+    if options.png and find_spec("vl_convert") is None:
+        hint = "pip install 'bakeoff[png]', or leave --png out: charts are written as SVG"
+        raise PlanError("the Python package vl-convert-python is missing; PNG files need it", where="--png", hint=hint)
+    answer = analysed(bundle, named(options.metric, "--metric", [bundle]))
+    tell(bundle, answer, out=options.out, as_json=options.json, png=options.png)
     return ExitCode.CHECK_FAILED if bundle.unreadable_runs else ExitCode.DONE
 
 
-def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
+def tell(
+    bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True, png: bool = False
+) -> None:
     """The answer, and report.html unless it is unwanted: each is made whatever becomes of the other."""
     from ...report.html.write import write_report
     from ...report.text.first_screen import wants_colour
@@ -62,7 +72,7 @@ def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bo
         else _unprinted(f"{render_text(answer, colour=wants_colour())}\n\nbundle  {printable(str(bundle.folder))}")
     )
     try:
-        html = write_report(bundle, out, answer).html if write else None
+        html = write_report(bundle, out, answer, png=png).html if write else None
     finally:
         for words in bundle.damage:
             say(f"warning: {words}")
@@ -89,8 +99,10 @@ def _unprinted(answer: str) -> BakeoffError | None:
 def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:
     from ...report.text.sysbench import render
 
-    if options.json or options.out is not None or options.metric:
-        raise PlanError("--format sysbench prints and writes nothing else", hint="leave out --json, --out and --metric")
+    if options.json or options.out is not None or options.metric or options.png:
+        raise PlanError(
+            "--format sysbench prints and writes nothing else", hint="leave out --json, --out, --metric and --png"
+        )
     show(render(bundle).removesuffix("\n"))
     for words in bundle.damage:
         say(f"warning: {words}")

@@ -1,5 +1,6 @@
 """PNG pictures of SVG files, made by a process of its own: it takes as long as everything else about a report, and the
-library that does it holds the interpreter's lock all the while. It only reads; whoever wants files writes them.
+library that does it holds the interpreter's lock all the while, and is large: it is the extra `png`. The process only
+reads; whoever wants files writes them.
 
     python -m bakeoff.report.charts.png FILE.svg ... > each picture, its length in eight bytes before it
 """

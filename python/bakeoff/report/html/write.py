@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -47,7 +48,9 @@ class ReportPaths:
     charts: list[Path]
 
 
-def write_report(bundle: Bundle, out: Path | None = None, answer: Answer | None = None) -> ReportPaths:
+def write_report(
+    bundle: Bundle, out: Path | None = None, answer: Answer | None = None, *, png: bool = False
+) -> ReportPaths:
     """Writes report.html and charts/ into `out`, the bundle's folder unless given. answer: if it is known already."""
     from ..charts.figures import figures_of
     from ..charts.png import Conversion
@@ -59,12 +62,12 @@ def write_report(bundle: Bundle, out: Path | None = None, answer: Answer | None 
         write_text(folder, f"charts/{figure.name}.svg", figure.canvas.standalone(figure.label))
         for figure in figures.files()
     ]
-    with Conversion(drawings) as conversion:
+    for drawing in drawings:  # a picture of an earlier report would show other figures
+        drawing.with_suffix(".png").unlink(missing_ok=True)
+    with Conversion(drawings) if png else nullcontext() as conversion:
         html = write_text(folder, "report.html", render_html(bundle, answer, figures))
-        pictures = [
-            write_bytes(folder, f"charts/{drawing.stem}.png", picture)
-            for drawing, picture in zip(drawings, conversion.pictures(), strict=True)
-        ]
+        converted = zip(drawings, conversion.pictures(), strict=True) if conversion else ()
+        pictures = [write_bytes(folder, f"charts/{drawing.stem}.png", picture) for drawing, picture in converted]
     return ReportPaths(html, [*drawings, *pictures])
 
 
