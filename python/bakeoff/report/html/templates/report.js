@@ -99,7 +99,6 @@
   for (const svg of all("svg.chart")) {
     for (const title of all("title", svg)) {
       title.parentNode.dataset.tip = title.textContent; // the page's own hint instead of the browser's slow one
-      title.parentNode.setAttribute("aria-label", title.textContent);
       title.remove();
     }
     svg.addEventListener("pointermove", (event) => pointed(svg, event));
