@@ -37,7 +37,7 @@ class Quick:
     workload: str  # "ycsb-b", "sysbench-oltp_read_only", "tpcc", "pgbench"
     threads: Sequence[int] = (8,)
     size: str | None = None  # as the workload counts it; None: what is loaded in some seconds
-    window: str = "3s"
+    window: str = "2s"
     repetitions: int = 5
     fleet: Sequence[str] = ()  # keys of [fleet] with their values, as TOML
 

@@ -87,7 +87,7 @@ def add_quick(commands: Commands) -> None:
         " scale (pgbench), 0.1x (linkbench), orders (hatshop); default: a size that loads in seconds",
     )
     p.add_argument(
-        "--window", default="3s", metavar="DURATION", help="measured time of each run, after the warm-up (default: 3s)"
+        "--window", default="2s", metavar="DURATION", help="measured time of each run, after the warm-up (default: 2s)"
     )
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
     p.add_argument("--save", type=Path, metavar="FILE", help="also write the plan to this new file")
