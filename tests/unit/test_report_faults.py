@@ -176,7 +176,7 @@ def at_first(fault: FaultRecord) -> FaultEffect:
 def test_times_of_a_fault_count_from_the_fault(tmp_path: Path) -> None:
     text = render_text(answer(tmp_path, lambda run: [killed(run), frozen(run)]))
     row = next(line for line in text.splitlines() if "kill server at 20 s" in line)
-    assert "serves again after" in text
+    assert "serves after" in text
     assert "5.30 s (300 ms from its start)" in row
 
 

@@ -16,7 +16,7 @@ from ..findings.cells import CellAnswer
 from ..findings.contestants import Contest, who_words
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings
-from ..findings.limits_and_searches.searches import sought_level_words
+from ..findings.limits_and_searches.searches import USEFUL_RATIO, Capacity, sought_level_words
 from ..findings.run_values import Spread
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
@@ -28,7 +28,6 @@ from .words.doubts import worst_doubt
 Certainty = Literal["shown", "partly shown", "undecided", "measured", "not trustworthy"]
 #: More settings than these fill: the one in mid-sweep is shown.
 ROWS_MAX = 12
-_SEARCHED = {"found": "found", "always": "met everywhere", "never": "never met"}
 #: What a fault is judged by on the first screen.
 _PAUSE, _WAIT = "time_without_writes_s", "longest_wait_s"
 
@@ -103,7 +102,7 @@ def _certainty(found: Findings) -> Certainty:
 def _decided(found: Findings) -> Iterator[bool]:
     """Of everything that was asked, whether it has a verdict."""
     if found.search is not None:
-        yield from (one.status in ("found", "always", "never") for one in found.search.found)
+        yield from (_search_verdict(one) != "undecided" for one in found.search.found)
         return
     if found.held:
         yield from (level.verdict != "undecided" for one in found.held for level in one.levels)
@@ -167,8 +166,15 @@ def _searched(found: Findings) -> Iterator[Row]:
             high=one.high,
             value_words=sought_level_words(search.factor, one.estimate) if one.estimate is not None else "-",
             change=_ratio_words(gap.ratio, gap.low, gap.high) if gap else "",
-            verdict=_SEARCHED.get(one.status, "undecided"),
+            verdict=_search_verdict(one),
         )
+
+
+def _search_verdict(one: Capacity) -> str:
+    """An interval that is wider than planned for, but still of use, is an answer."""
+    if one.status == "not found" and one.low and one.high and one.high <= USEFUL_RATIO * one.low:
+        return "found, less precisely"
+    return {"found": "found", "always": "met everywhere", "never": "never met"}.get(one.status, "undecided")
 
 
 def _held(found: Findings) -> tuple[str, list[Row], str]:

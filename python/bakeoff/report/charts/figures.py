@@ -22,14 +22,14 @@ from ...findings.runs import runs_by_cell
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ..answer import Answer
+from . import search, sweep, timeline
 from . import spectrum as spectrum_chart
-from . import sweep, timeline
-from .panel import marks_of
+from .panel import MARKS_CAPTION, marks_of
 from .scales import EMPTY, FloatArray, Series
 from .search import search_charts
 from .server import candidates
 from .spectrum import spectrum
-from .svg import Canvas
+from .svg import Canvas, caption
 from .sweep import latency, throughput
 from .sweep import metric as metric_chart
 
@@ -46,11 +46,12 @@ DETAIL_POINTS_MAX = 250_000
 
 @dataclass(frozen=True)
 class Figure:
-    """name: of its file. label: what it shows, for those who do not see it."""
+    """name: of its file. label: what it shows, for those who do not see it. caption: how to read it."""
 
     name: str
     label: str
     canvas: Canvas
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,6 @@ class Figures:
     details: list[Detail]
     middle: Figure | None
 
-    @property
-    def has_marks(self) -> bool:
-        return any(detail.over_time.marks for detail in self.details)
-
     def files(self) -> Iterator[Figure]:
         """Those that are written as files of their own."""
         yield from self.searches
@@ -106,7 +103,12 @@ def figures_of(bundle: Bundle, answer: Answer) -> Figures:
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
         metrics=[maker.metric(metric(shown.name, answer.rates)) for shown in answer.metrics],
         searches=[
-            Figure(f"search-{limit.metric.name}", f"What the search tried, and {limit.words}", canvas)
+            Figure(
+                f"search-{limit.metric.name}",
+                f"What the search tried, and {limit.words}",
+                canvas,
+                caption(canvas, search.MARKS),
+            )
             for limit, canvas in search_charts(contest, bundle, answer.search)
         ],
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
@@ -154,12 +156,14 @@ class _Maker:
 
     def throughput(self) -> Figure:
         canvas = throughput(self._facets(_RATE), self.names, self._axis(), self._limits("rate"))
-        return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas)
+        said = caption(canvas, sweep.MARKS, sweep.THROUGHPUT_CAPTION)
+        return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas, said)
 
     def latency(self, name: str, words: str) -> Figure:
         limits = self._limits(f"latency_{name.removesuffix('_ms')}")
         canvas = latency(words, self._facets(_percentile(name)), self.names, self._axis(), limits)
-        return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas)
+        said = caption(canvas, sweep.MARKS, sweep.LATENCY_CAPTION)
+        return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas, said)
 
     def metric(self, shown: Metric) -> Figure:
         reading = _Reading(
@@ -168,7 +172,8 @@ class _Maker:
             shown.words,
         )
         canvas = metric_chart(shown, self._facets(reading), self.names, self._axis(), self._limits(shown.name))
-        return Figure(f"metric-{shown.name}", f"{shown.label} of {', '.join(self.names)}", canvas)
+        said = caption(canvas, sweep.MARKS, sweep.METRIC_CAPTION)
+        return Figure(f"metric-{shown.name}", f"{shown.label} of {', '.join(self.names)}", canvas, said)
 
     def spectrum(self) -> Figure | None:
         facets = [
@@ -178,12 +183,16 @@ class _Maker:
         shown = [facet for facet in facets if any(curve.points for curve in facet.curves)]
         if not shown:
             return None
-        return Figure("spectrum", "Response time at every percentile", spectrum(shown, self.names))
+        return Figure(
+            "spectrum", "Response time at every percentile", spectrum(shown, self.names), spectrum_chart.CAPTION
+        )
 
     def overview(self, settings: Sequence[timeline.Setting]) -> Figure | None:
         if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
-        return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names))
+        marked = any(setting.marks for setting in settings)
+        said = f"{timeline.CAPTION} {MARKS_CAPTION}" if marked else timeline.CAPTION
+        return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names), said)
 
     def middle(self, setting: timeline.Setting) -> Figure:
         """As a file: the setting in mid-sweep, the first valid repetition of each contestant."""

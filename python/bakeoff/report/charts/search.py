@@ -18,10 +18,13 @@ from .scales import Log, short
 from .svg import INVALID, Canvas, fill, legend, repetition
 from .sweep import Values
 
-CAPTION = (
-    "Ring: one run; cross at the top: a run that does not say the value (overloaded, too few operations, not valid)."
-    " Line: the limit. Band: where the search found the capacity, with 95 % confidence."
-)
+#: For captions.
+MARKS = {
+    "ring": "ring: one run",
+    "cross": "cross at the top: a run without the value (overloaded, too few operations, not valid)",
+    "limit": "dashed line: the limit",
+    "band": "band: 95 % CI of what the search found",
+}
 WIDTH = 1000.0
 _HEIGHT = 300.0
 _LEFT = 66.0
@@ -93,11 +96,13 @@ def _band(canvas: Canvas, panel: Panel, one: Searched) -> None:
     left, right = (min(max(panel.x_scale(end), panel.x), panel.right) for end in (one.low, one.high))
     wide = max(right - left, 2.0)
     place = {"x": left, "y": panel.y, "width": wide, "height": panel.height}
+    canvas.marks.add("band")
     canvas.tip(one.words, "rect", **place, **fill(one.series), fill_opacity="0.15")
 
 
 def _limit(canvas: Canvas, panel: Panel, bound: float, words: str) -> None:
     at = panel.y_scale(bound)
+    canvas.marks.add("limit")
     canvas.line(panel.x, at, panel.right, at, stroke=INVALID, stroke_width=1.4, stroke_dasharray="6 4")
     canvas.text(panel.right, at - 6, words, "name", anchor="end")
 

@@ -8,7 +8,7 @@ shapes separate the same lines in a grey print. The report's style sheet has the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 
@@ -36,6 +36,8 @@ class Canvas:
         self.width = width
         self.height = height
         self._parts: list[str] = []
+        #: The kinds of marks that a caption explains.
+        self.marks: set[str] = set()
 
     def add(self, tag: str, **attributes: str | float | None) -> None:
         self._parts.append(f"<{tag}{_written(attributes)}/>")
@@ -196,8 +198,15 @@ def marker(canvas: Canvas, x: float, y: float, series: int, words: str, *, size:
     canvas.tip(words, "polygon", points=points, **fill(series))
 
 
+def caption(canvas: Canvas, marks: Mapping[str, str], words: str = "") -> str:
+    """words, and the marks that are drawn, in the order of `marks`."""
+    drawn = "; ".join(said for mark, said in marks.items() if mark in canvas.marks)
+    return f"{words} {drawn[:1].upper()}{drawn[1:]}{'.' if drawn else ''}".strip()
+
+
 def repetition(canvas: Canvas, x: float, y: float, series: int, words: str, *, valid: bool) -> None:
     """One repetition: a small ring, or a cross where the run is not valid."""
+    canvas.marks.add("ring" if valid else "cross")
     if valid:
         canvas.tip(words, "circle", cx=x, cy=y, r=2.2, fill_opacity="0.15", **fill(series), **_ring(series))
         return
@@ -208,6 +217,7 @@ def repetition(canvas: Canvas, x: float, y: float, series: int, words: str, *, v
 
 def arrow(canvas: Canvas, x: float, y: float, series: int, words: str, *, up: bool) -> None:
     """Something lies beyond the edge at `y`."""
+    canvas.marks.add("arrow")
     tip = -5 if up else 5
     points = f"{x:.1f},{y + tip:.1f} {x - 4.5:.1f},{y - tip:.1f} {x + 4.5:.1f},{y - tip:.1f}"
     canvas.tip(words, "polygon", points=points, **fill(series))

@@ -34,10 +34,14 @@ from .scales import (
 from .svg import INVALID, Canvas, arrow, fill, fitted, legend, marker, repetition, stroke, text_width
 
 #: For captions.
-MARKS = (
-    "Marker: typical repetition; band or bar: 95 % CI; rings: repetitions; cross: a run that is not valid;"
-    " arrow: one far off the scale."
-)
+MARKS = {
+    "marker": "marker: typical repetition",
+    "band": "band: 95 % CI",
+    "bar": "bar: 95 % CI",
+    "ring": "ring: one repetition",
+    "cross": "cross: a run that is not valid",
+    "arrow": "arrow: a value off the scale",
+}
 WIDTH = 1000.0
 _LEFT = 66.0
 _TOP = 48.0
@@ -215,6 +219,7 @@ def _band(canvas: Canvas, panel: Panel, ends: Sequence[tuple[Place, float]], ser
             below.append((x, panel.within(place.low)))
         elif len(above) > 1:
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*above, *reversed(below)])
+            canvas.marks.add("band")
             canvas.add("polygon", points=points, fill_opacity="0.15", stroke="none", **fill(series))
             above, below = [], []
 
@@ -222,6 +227,7 @@ def _band(canvas: Canvas, panel: Panel, ends: Sequence[tuple[Place, float]], ser
 def _bar(canvas: Canvas, panel: Panel, place: Place, x: float, series: int) -> None:
     if place.low is None or place.high is None:
         return
+    canvas.marks.add("bar")
     canvas.line(x, panel.within(place.low), x, panel.within(place.high), **stroke(series, width=1.4))
     for at in (panel.y_scale(end) for end in (place.low, place.high) if panel.holds(end)):
         canvas.line(x - 4, at, x + 4, at, **stroke(series, width=1.4))
@@ -244,6 +250,7 @@ def _place(canvas: Canvas, panel: Panel, place: Place, x: float, series: int) ->
         if panel.holds(run.value):
             repetition(canvas, x, panel.y_scale(run.value), series, run.words, valid=run.valid)
     if place.value is not None:
+        canvas.marks.add("marker")
         marker(canvas, x, panel.within(place.value), series, place.words)
     far = [run for run in place.repetitions if not panel.holds(run.value)]
     for up in (True, False):
@@ -268,8 +275,10 @@ def _end_labels(canvas: Canvas, panel: Panel, facet: Facet, room: float, axis: A
 
 LATENCY_CAPTION = (
     "From the intended start of an operation to its answer, retries included. Timeouts and unanswered operations count"
-    f" with at least the time they had waited. {MARKS}"
+    " with at least the time they had waited."
 )
+THROUGHPUT_CAPTION = "Acknowledged and correct operations per second."
+METRIC_CAPTION = "No marker where some repetition has no value."
 
 
 def latency(
@@ -280,18 +289,11 @@ def latency(
     return draw(sweep)
 
 
-THROUGHPUT_CAPTION = (
-    f"Acknowledged and correct operations per second. {MARKS} Panels share one axis, unless the rates of one are more"
-    " than eight times those of another."
-)
-
-
 def throughput(facets: Sequence[Facet], names: Sequence[str], axis: Axis, limits: Sequence[Limit] = ()) -> Canvas:
     sweep = Sweep(tuple(facets), tuple(names), axis, "operations per second", short, from_zero, "ops/s", tuple(limits))
     return draw(sweep)
 
 
-METRIC_CAPTION = f"{MARKS} No marker where some repetition has no value."
 _TICKS = {
     "ms": milliseconds_tick,
     "s": lambda value_s: milliseconds_tick(value_s * 1e3),

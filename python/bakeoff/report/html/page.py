@@ -13,11 +13,8 @@ from ...findings.contestants import Contest, axis_words, setting_words
 from ...findings.limits_and_searches.limits import limits_of_plan
 from ...findings.run_values import QUANTILE_WORDS
 from ..answer import Answer
-from ..charts import search, spectrum, timeline
 from ..charts.figures import Figure, Figures, node_series
-from ..charts.panel import MARKS_CAPTION
 from ..charts.svg import COLOURS, DARK_COLOURS
-from ..charts.sweep import LATENCY_CAPTION, METRIC_CAPTION, THROUGHPUT_CAPTION
 from ..text.terminal import SAME_PLANS, STATEMENT_HEADS
 from ..words.clients_and_nodes import CLIENT_HEADS, NODE_HEADS, client_row, node_row
 from ..words.faults import HEADS as FAULT_HEADS
@@ -41,7 +38,7 @@ ERRORS_MAX = 30
 
 def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
     contest = Contest(bundle.plan)
-    lead = _lead(bundle, answer, figures)
+    lead = _lead(contest, bundle, answer, figures)
     return {
         "answer": answer,
         "first_rows": first_rows(answer),
@@ -51,18 +48,9 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "configuration": configuration_of(bundle),
         "figures": figures,
         "lead": lead,
-        "lead_caption": _caption(lead, figures),
         "percentiles": list(figures.latency),
         "differ_in": _named([one.name for one in answer.between_plans]),
         "same_plans": SAME_PLANS if answer.compared == "plan" and not answer.between_plans else "",
-        "captions": {
-            "throughput": THROUGHPUT_CAPTION,
-            "latency": LATENCY_CAPTION,
-            "metric": METRIC_CAPTION,
-            "search": search.CAPTION,
-            "spectrum": spectrum.CAPTION,
-            "timeline": _over_time(figures),
-        },
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
         "has_settings": bool(contest.shared),
@@ -95,32 +83,20 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _lead(bundle: Bundle, answer: Answer, figures: Figures) -> Figure:
-    """The chart of what was asked: what a search tried, what came of planned faults, else the first limit's metric,
-    else the objective."""
+def _lead(contest: Contest, bundle: Bundle, answer: Answer, figures: Figures) -> Figure | None:
+    """The chart that answers the question: what a search tried, the time around planned faults, else the first limit's
+    metric, else the objective. None: the rows of the first screen draw the same few values."""
     if figures.searches:
         return figures.searches[0]
     if answer.faults and figures.overview:
         return figures.overview
+    if contest.axis is None and len(contest.settings) == 1:
+        return None
     limits = limits_of_plan(bundle.plan)
     name = limits[0].metric.name if limits else answer.objective
     metrics = {figure.name: figure for figure in figures.metrics}
     times = figures.latency.get(QUANTILE_WORDS.get(name.removeprefix("latency_") + "_ms", ""))
     return times or metrics.get(f"metric-{name}") or figures.throughput
-
-
-def _caption(figure: Figure, figures: Figures) -> str:
-    if figure in figures.searches:
-        return search.CAPTION
-    if figure is figures.throughput:
-        return THROUGHPUT_CAPTION
-    if figure is figures.overview:
-        return _over_time(figures)
-    return METRIC_CAPTION if figure in figures.metrics else LATENCY_CAPTION
-
-
-def _over_time(figures: Figures) -> str:
-    return timeline.CAPTION + (f" {MARKS_CAPTION}" if figures.has_marks else "")
 
 
 def _named(places: list[str]) -> str:

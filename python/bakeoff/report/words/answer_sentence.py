@@ -188,7 +188,11 @@ def _of_shapes(contest: Contest, shapes: Sequence[ShapeAnswer]) -> Iterator[str]
     label = contest.objective.label
     most = "highest" if shapes[0].direction == "higher" else "lowest"
     if len(shapes) == 1:
-        yield from (_shape(shapes[0], label, most, detailed) for detailed in (True, False))
+        named = f"{label} of {shapes[0].contestant}"
+        yield from (
+            _shape(shapes[0], words, most, detailed)
+            for words, detailed in ((named, True), (label, True), (named, False), (label, False))
+        )
         return
     for detailed in (True, False):
         clauses = (f"for {_line(shape)} {_at(shape, detailed)}" for shape in shapes)
