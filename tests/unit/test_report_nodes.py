@@ -54,7 +54,8 @@ def test_each_node_is_a_line_of_its_own_and_faults_stand_across(tmp_path: Path) 
     for words in ("kill n3", "start n3", "n3 back", "n2 silent", "n2 answers"):
         assert text.count(f">{words}<") == 1, words
     assert "mariadb, n3, repetition 1" in text
-    assert figures.has_marks
+    assert figures.overview is not None
+    assert "Lines across" in figures.overview.caption
 
 
 def test_a_node_has_one_colour_in_every_panel_and_table(tmp_path: Path) -> None:
@@ -152,4 +153,6 @@ def test_a_bundle_of_single_servers_has_neither(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "bundle", Story(contenders=(MARIADB,), threads=(4,), presets=("a",)))
     answer = answer_of(bundle)
     assert answer.nodes == []
-    assert not figures_of(bundle, answer).has_marks
+    overview = figures_of(bundle, answer).overview
+    assert overview is not None
+    assert "Lines across" not in overview.caption
