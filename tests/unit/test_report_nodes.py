@@ -55,7 +55,7 @@ def test_each_node_is_a_line_of_its_own_and_faults_stand_across(tmp_path: Path) 
         assert text.count(f">{words}<") == 1, words
     assert "mariadb, n3, repetition 1" in text
     assert figures.overview is not None
-    assert "Lines across" in figures.overview.caption
+    assert "Vertical lines" in figures.overview.caption
 
 
 def test_a_node_has_one_colour_in_every_panel_and_table(tmp_path: Path) -> None:
@@ -155,4 +155,4 @@ def test_a_bundle_of_single_servers_has_neither(tmp_path: Path) -> None:
     assert answer.nodes == []
     overview = figures_of(bundle, answer).overview
     assert overview is not None
-    assert "Lines across" not in overview.caption
+    assert "Vertical lines" not in overview.caption

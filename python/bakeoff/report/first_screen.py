@@ -173,7 +173,7 @@ def _searched(found: Findings) -> Iterator[Row]:
 def _search_verdict(one: Capacity) -> str:
     """An interval that is wider than planned for, but still of use, is an answer."""
     if one.status == "not found" and one.low and one.high and one.high <= USEFUL_RATIO * one.low:
-        return "found, less precisely"
+        return "found"
     return {"found": "found", "always": "met everywhere", "never": "never met"}.get(one.status, "undecided")
 
 

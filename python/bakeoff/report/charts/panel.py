@@ -112,9 +112,7 @@ def _axis(scale: Scale, unit: str) -> str:
     return f"{scale.kind},{low!r},{high!r},{unit}"
 
 
-MARKS_CAPTION = (
-    "Lines across: what was done to servers as planned (dotted), and what became of them by themselves (dashed)."
-)
+MARKS_CAPTION = "Vertical lines: planned faults and starts (dotted), and what servers did by themselves (dashed)."
 #: Of their labels, which stand at the bottom, where a rate seldom is, one above the other where they would touch.
 _LINE = 13
 

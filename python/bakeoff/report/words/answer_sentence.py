@@ -301,7 +301,7 @@ def _capacity(search: SearchAnswer, one: Capacity) -> str:
         return level
     if one.status != "found" and one.high > USEFUL_RATIO * one.low:
         return f"between {low} and {high}"
-    return f"{'' if one.status == 'found' else 'about '}{level} ({low} to {high})"
+    return f"{'' if one.status == 'found' else 'about '}{level} ({low.partition(' ')[0]} to {high})"
 
 
 def _of_faults(found: Findings) -> Iterator[str]:

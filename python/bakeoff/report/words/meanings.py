@@ -130,7 +130,6 @@ VERDICTS = (
     Meaning("too few runs", "There are too few repetitions to judge.", "Add repetitions."),
     Meaning("invalid runs", "One side failed in some of its runs. Its other runs are no evidence.", "See its checks."),
     Meaning("too few operations", "A percentile needs more operations.", "Make the window longer."),
-    Meaning("found, less precisely", "The 95 % CI of a search is wider than its `precision`.", "Allow it more runs."),
     Meaning("not comparable", "The two did not do the same work, or not with the same durability."),
 )
 
