@@ -112,4 +112,4 @@ wheel: | tools
 	ARCH=$(ARCH) $(TOOLS)/bin/python -m pytest -rPs release/test_wheel.py
 
 clean:
-	rm -rf $(VENV) target build *.egg-info python/*.egg-info
+	rm -rf $(VENV) target build dist site THIRD-PARTY-NOTICES *.egg-info python/*.egg-info

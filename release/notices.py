@@ -64,7 +64,9 @@ def texts_of(package: dict[str, Any]) -> list[str]:
     chosen = "" if " AND " in licence else next((name for name in PREFERRED if name in licence), "")
     words = (chosen.split("-")[0].lower(), "notice", "copyright")
     fitting = [path for path in files if any(word in path.name.lower() for word in words)]
-    texts = [path.read_text(encoding="utf-8", errors="replace") for path in fitting or files]
+    if not any(words[0] in path.name.lower() for path in fitting):
+        fitting = files
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in fitting]
     return ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -46,11 +47,12 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if not path.exists():
         folder = tmp_path_factory.mktemp("axe")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), PACKAGE]
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True)
         (wheel,) = folder.glob("*.whl")
-        (folder / "axe.js").write_bytes(zipfile.ZipFile(wheel).read("axe_playwright_python/axe.min.js"))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((folder / "axe.js").read_bytes())
+        whole = path.with_suffix(f".{os.getpid()}")
+        whole.write_bytes(zipfile.ZipFile(wheel).read("axe_playwright_python/axe.min.js"))
+        whole.replace(path)
     text = path.read_bytes()
     assert hashlib.sha256(text).hexdigest() == SHA256, f"{path}: not axe-core as it was published; remove it"
     return text.decode()

@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -112,7 +112,9 @@ def _files() -> Iterator[Path]:
         ("python", "*.js"),
         ("crates", "*.rs"),
     ):
-        yield from (ROOT / folder).rglob(ending)
+        found = list((ROOT / folder).rglob(ending))
+        assert found, f"{folder}/**/{ending}: nothing to read"
+        yield from found
 
 
 @pytest.mark.parametrize("pattern", PLAIN)
@@ -124,6 +126,15 @@ def test_a_plain_word_is_used(pattern: str) -> None:
         for match in word.finditer(text)
     ]
     assert not found, f"write {PLAIN[pattern]}:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("read", [_python, _rust])
+def test_texts_and_comments_are_read(read: Callable[[str], Iterator[tuple[int, str]]]) -> None:
+    mark = "#" if read is _python else "//"
+    assert sorted(text.strip().strip('"') for _, text in read(f'x = "a text"  {mark} a comment\n')) == [
+        "a comment",
+        "a text",
+    ]
 
 
 _TEXTS: list[tuple[Path, int, str]] = []

@@ -105,7 +105,7 @@ def test_of_a_rate_that_cannot_be_judged_nothing_is_said(tmp_path: Path) -> None
     unknown = dict.fromkeys(("rate_before_ops_per_s", "full_rate_s"))
     found = answer(tmp_path, lambda run: [killed(run, **unknown), frozen(run)])
     (told,) = (words for words in found.headline if words.startswith("mariadb, kill server"))
-    assert "rate" not in told
+    assert "throughput" not in told
     assert found.faults[0].not_back == 0
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
     run.faults = [killed(run, **unknown)]

@@ -16,7 +16,7 @@ from ..findings.cells import CellAnswer
 from ..findings.contestants import Contest, who_words
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings
-from ..findings.limits_and_searches.searches import USEFUL_RATIO, Capacity, sought_level_words
+from ..findings.limits_and_searches.searches import Capacity, sought_level_words
 from ..findings.run_values import Spread
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
@@ -171,10 +171,9 @@ def _searched(found: Findings) -> Iterator[Row]:
 
 
 def _search_verdict(one: Capacity) -> str:
-    """An interval that is wider than planned for, but still of use, is an answer."""
-    if one.status == "not found" and one.low and one.high and one.high <= USEFUL_RATIO * one.low:
+    if one.is_found:
         return "found"
-    return {"found": "found", "always": "met everywhere", "never": "never met"}.get(one.status, "undecided")
+    return {"always": "met everywhere", "never": "never met"}.get(one.status, "undecided")
 
 
 def _held(found: Findings) -> tuple[str, list[Row], str]:

@@ -55,6 +55,12 @@ class Capacity(Document):
     words: str
     held: SearchVerdict
 
+    @property
+    def is_found(self) -> bool:
+        """Also where the interval is wider than planned for, but still of use."""
+        useful = self.low and self.high and self.high <= USEFUL_RATIO * self.low
+        return self.status == "found" or bool(self.status == "not found" and useful)
+
 
 class CapacityDifference(Document):
     """Of two contestants: other / base, with its 95 % CI."""

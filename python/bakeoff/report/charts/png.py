@@ -49,7 +49,7 @@ class Conversion:
             raise BakeoffError(
                 f"PNG files of the charts were not made within {TIMEOUT_S:.0f} s: this machine is very busy",
                 where=self._where,
-                hint="report.html and the SVG files are complete; `bakeoff report` on the bundle draws the rest",
+                hint="report.html and the SVG files are complete; `bakeoff report --png` on the bundle draws the rest",
             ) from None
         if self._process.returncode:
             last = said.strip().splitlines()[-1:] or ["it said nothing"]

@@ -287,7 +287,7 @@ def _of_search(search: SearchAnswer, contest: Contest) -> Iterator[str]:
         return
     yield f"{search.question} is {clauses[0]}" if len(clauses) == 1 else f"{search.question}: {'; '.join(clauses)}"
     yield "; ".join(clauses)
-    ended = sum(one.status == "found" for one in search.found)
+    ended = sum(one.is_found for one in search.found)
     yield f"{search.question} was found in {ended} of {counted(len(clauses), 'search', 'searches')}"
 
 
