@@ -15,7 +15,7 @@ keyspace = "bakeoff"
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.durability import Survival
+from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import wait_until
 from bakeoff.provision.server import LOG_KEPT, Passwords, ServerSpec
@@ -151,8 +152,8 @@ class Cassandra(_Cluster, StartedServer):
     _start: CassandraStart
 
     @classmethod
-    def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
-        refuse_unknown(names, version, where)
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_unknown(settings, installation.version, where)
 
     @classmethod
     def configure(cls, asked: Configuration) -> System:

@@ -22,6 +22,7 @@ from pydantic import Field
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.boundary import Check
+from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import wait_until
 from bakeoff.provision.server import ServerSpec
@@ -34,6 +35,7 @@ from bakeoff.systems.mysql.galera_process import (
     GaleraProcess,
     provider_options,
 )
+from bakeoff.systems.mysql.process import refuse_unknown
 from bakeoff.systems.mysql.replication import MySqlContents
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.existing import ExistingServer
@@ -103,6 +105,10 @@ class Galera(StartedServer):
     installed_from = SOURCES
     process = GaleraProcess
     existing = ExistingServer
+
+    @classmethod
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_unknown(settings, installation, "MariaDB", where)
 
     @classmethod
     def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -29,14 +29,14 @@ from typing import ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import make_passable
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, OnPath, Size, Source, Sources, version_key
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Source, Sources, version_key
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql.family import MARIADB_FAMILY as FAMILY
 from bakeoff.systems.mysql.family import MARIADB_STORAGE as STORAGE
 from bakeoff.systems.mysql.family import MariaDbStart
-from bakeoff.systems.mysql.process import MySqlProcess, own_files
+from bakeoff.systems.mysql.process import MySqlProcess, own_files, refuse_unknown
 from bakeoff.systems.mysql.replication import MariaDbReplication, settings_of
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
@@ -244,6 +244,10 @@ class MariaDb(Replicated):
     existing = ExistingServer
     replication = MariaDbReplication()
     _start: MariaDbStart
+
+    @classmethod
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_unknown(settings, installation, "MariaDB", where)
 
     @classmethod
     def process_of(cls, version: str, where: str) -> type[DatabaseServer]:

@@ -16,16 +16,17 @@ import io
 import re
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.files import write_private
-from bakeoff.provision.installation import Named, OnPath, Size, Sources, version_key
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources, version_key
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.systems.mysql.family import FAMILY, MYSQL_STORAGE
-from bakeoff.systems.mysql.process import MySqlProcess
+from bakeoff.systems.mysql.process import MySqlProcess, refuse_unknown
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 from bakeoff.systems.server.started import StartedServer
@@ -161,6 +162,10 @@ class MySql(StartedServer):
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
     existing = ExistingServer
+
+    @classmethod
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_unknown(settings, installation, "MySQL", where)
 
     @classmethod
     def process_of(cls, version: str, where: str) -> type[DatabaseServer]:

@@ -290,8 +290,42 @@ def known_settings(installation: Installation, folder: Path) -> frozenset[str]:
         text = installation.run(argv, timeout_s=30.0, cwd=folder).stdout
     except (OSError, subprocess.SubprocessError):
         return frozenset()
-    names = re.findall(r"^\s+(?:-\w, )?--([a-z][a-z0-9-]+)", text, re.MULTILINE)
+    options, _, variables = text.partition("Variables (--variable-name=value)")
+    names = re.findall(r"^\s+(?:-\w, )?--([a-z][a-z0-9-]+)", options, re.MULTILINE)
+    names += re.findall(r"^([a-z][a-z0-9-]+) +\S", variables, re.MULTILINE)
     return frozenset(name.replace("-", "_") for name in names)
+
+
+#: Their options exist only with them.
+_LOADED = ("plugin_load", "plugin_load_add", "plugin_dir")
+
+
+def refuse_unknown(settings: Mapping[str, str], installation: Installation, product: str, where: str) -> None:
+    """Settings of a plan that no server of this version would start with. What it does not list may still be an option
+    of it (a prefix such as `skip_`, a plugin's, one that it hides), so the program itself decides. Raises PlanError."""
+    known = known_settings(installation, Path("/"))
+    odd = {name: value for name, value in settings.items() if name not in known and not name.startswith("loose_")}
+    loaded = {name: settings[name] for name in _LOADED if name in settings}
+    for name, value in odd.items():
+        if known and not _is_taken(installation, tuple({**loaded, name: value}.items())):
+            what = f"{product} {installation.version} does not know the setting {name!r}"
+            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+
+
+@cache
+def _is_taken(installation: Installation, settings: tuple[tuple[str, str], ...]) -> bool:
+    """False only where the program says that it does not know one."""
+    said = {**own_files(installation), **dict(settings)}
+    argv: list[str | Path] = [installation.program, "--no-defaults"]
+    argv += [f"--{name}={value}" for name, value in said.items()]
+    # From MySQL 8 on help comes before the options are read. The folder of files it was built with need not be here.
+    validates = "validate_config" in known_settings(installation, Path("/"))
+    argv += ["--secure-file-priv=NULL", "--validate-config"] if validates else ["--verbose", "--help"]
+    try:
+        done = installation.run(argv, timeout_s=30.0, cwd=Path("/"))
+    except (OSError, subprocess.SubprocessError):
+        return True
+    return done.returncode == 0 or _UNKNOWN.search(done.stdout) is None
 
 
 def _config_value(value: str) -> str:

@@ -12,12 +12,15 @@ import os
 import pwd
 import re
 import signal
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, write_private
+from bakeoff.provision.installation import Installation
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import end_process, start_ticks
 from bakeoff.provision.server import failed_start
@@ -53,6 +56,34 @@ def explain_failed_start(
         return PlanError(f"the setting {found['typed']!r} requires {found['what']}", where=settings)
     lines = (found["text"].strip() for found in _ERROR_LINE.finditer(log))
     return failed_start(log, how_it_ended, where=where, port=port, errors=lines, lower="shared_buffers")
+
+
+@cache
+def known_settings(installation: Installation) -> frozenset[str]:
+    """As the server itself tells, one a line: `name TAB ...`."""
+    told = _said(installation, "--describe-config")
+    return frozenset(line.partition("\t")[0].lower() for line in told.splitlines() if "\t" in line)
+
+
+def refuse_unknown(settings: Mapping[str, str], installation: Installation, where: str) -> None:
+    """Settings of a plan that no server of this version would start with. A name with a dot is an extension's, and any
+    is taken; what is not listed may be hidden or an older name, so the program itself decides. Raises PlanError."""
+    known = known_settings(installation)
+    for name in settings if known else ():
+        if name in known or "." in name:
+            continue
+        told = _said(installation, "-C", "shared_buffers", "-D", os.devnull, "-c", f"{name}={settings[name]}")
+        if _UNKNOWN.search(told):
+            what = f"PostgreSQL {installation.version} does not know the setting {name!r}"
+            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+
+
+@cache
+def _said(installation: Installation, *words: str) -> str:
+    try:
+        return installation.run([installation.program, *words], timeout_s=30.0, cwd=Path("/")).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 _SUPERUSER = "postgres"
@@ -193,10 +224,8 @@ class PostgreSqlProcess(DatabaseServer):
     def explain(self, log: str, how_it_ended: str) -> BakeoffError:
         return explain_failed_start(log, how_it_ended, where=self.where, port=self.port, known=self._known_settings)
 
-    def _known_settings(self) -> list[str]:
-        """As the server itself tells, one a line: `name TAB ...`."""
-        told = self.run([self.spec.installation.program, "--describe-config"]).stdout
-        return [line.partition("\t")[0] for line in told.splitlines() if "\t" in line]
+    def _known_settings(self) -> frozenset[str]:
+        return known_settings(self.spec.installation)
 
     def make_accounts(self) -> None:
         """The bench user with this instance's password, its database, and what we need for looking."""

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, OnPath, Size, Source, Sources
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Source, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.server import ServerSpec
@@ -41,7 +41,7 @@ from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql.control import MAINTENANCE, SOCKET_NAME, Control
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger
 from bakeoff.systems.postgresql.node import PostgreSqlNode, durability_settings
-from bakeoff.systems.postgresql.process import PostgreSqlProcess
+from bakeoff.systems.postgresql.process import PostgreSqlProcess, refuse_unknown
 from bakeoff.systems.postgresql.replication import (
     PostgreSqlPrimary,
     PostgreSqlReplica,
@@ -226,6 +226,10 @@ class PostgreSql(Replicated):
     existing = ExistingServer
     replication = PostgreSqlReplication()
     _start: PostgreSqlStart
+
+    @classmethod
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_unknown(settings, installation, where)
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
         if not self._start.replicas:

@@ -27,7 +27,7 @@ from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.model.levels import PACKAGER, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
-from bakeoff.provision.installation import Sources
+from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, Configuration, System
@@ -111,7 +111,11 @@ class StartedServer(Server):
         if asked:
             asked.refuse_installation(found)
             asked.refuse_version(found.version)
-        cls.refuse_settings(map(normal, start.settings), found.version, f"systems.{cls.kind}")
+        settings = {normal(name): value for name, value in start.settings.items()}
+        if asked:
+            settings = {**settings, **asked.settings(settings)}
+        if settings and start.image is None:  # an image's server says it when it starts
+            cls.refuse_settings(settings, found, f"systems.{cls.kind}")
         return None
 
     @classmethod
@@ -120,7 +124,7 @@ class StartedServer(Server):
         return {}
 
     @classmethod
-    def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
         """Those of a plan that this version does not know, where that is known before it starts. Raises PlanError."""
 
     def __init__(
