@@ -237,3 +237,30 @@ def compared(verdict: str, ratio: float, low: float, high: float) -> ComparisonA
 )  # fmt: skip
 def test_what_is_said_of_one_contestant_counts_every_setting(found: list[ComparisonAnswer], words: str) -> None:
     assert _one(found, "a", _Terms(metric("rate")), True) == words
+
+
+def doubt_of(folder: Path, story: Story, changed: Callable[[Bundle], None] | None = None) -> str:
+    bundle = write_bundle(folder / "doubt", story)
+    if changed is not None:
+        changed(bundle)
+    return answer_of(bundle).first.doubt
+
+
+@pytest.mark.parametrize(
+    ("threads", "objective", "words"),
+    [
+        ((2, 8, 32), "rate", "the peak may lie beyond 32 threads"),
+        ((2, 8, 32), "latency_p99", "the minimum may lie below 2 threads"),
+        ((1, 8, 32), "latency_p99", "nothing was measured between 1 and 8 threads"),
+        ((1, 2, 32), "latency_p99", ""),
+    ],
+)
+def test_a_sweep_says_where_its_best_may_lie_instead(
+    tmp_path: Path, threads: tuple[int, ...], objective: str, words: str
+) -> None:
+    assert doubt_of(tmp_path, replace(SWEEP, threads=threads, objective=objective), of_threads) == words
+
+
+def test_a_limit_says_which_levels_were_not_measured(tmp_path: Path) -> None:
+    story = replace(SWEEP, asked=("latency_p99 < 2ms",))
+    assert doubt_of(tmp_path, story, of_threads) == "nothing was measured between 8 and 32 threads"

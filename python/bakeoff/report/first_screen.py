@@ -22,7 +22,7 @@ from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
 from ..model.records.run import by_place
 from .words.answer_sentence import agrees, answer_sentence, certainty_words, is_answered_by_shapes
-from .words.doubts import worst_doubt
+from .words.doubts import main_doubts
 
 #: shown: everything that was asked has a verdict; part: some of it; undecided: none; measured: nothing was compared.
 Certainty = Literal["shown", "partly shown", "undecided", "measured", "not trustworthy"]
@@ -49,7 +49,7 @@ class Row(Document):
 
 
 class FirstScreen(Document):
-    """answer: one sentence. doubt: the worst thing that speaks against it, "" where nothing does. trust: how many runs
+    """answer: one sentence. doubt: the worst that speaks against it, "" where nothing does. trust: how many runs
     count, and how many notes there are. value_head, change_head: of the rows' values
     and changes. more: what the rows leave out."""
 
@@ -72,7 +72,7 @@ def first_screen(found: Findings) -> FirstScreen:
         answer=answer_sentence(found),
         certainty=certainty,
         certainty_words=certainty_words(found, certainty),
-        doubt=worst_doubt(found),
+        doubt=main_doubts(found),
         trust=_trust(found),
         value_head=head,
         interval_head="interval" if found.held and found.search is None else "95 % CI",

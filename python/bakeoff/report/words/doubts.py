@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from ...analysis.validity.disturbance import OTHER_PROCESSES
 from ...analysis.validity.steady import SECONDS_MIN
 from ...analysis.wording import counted
 from ...bundle.read import Bundle
+from ...findings.contestants import amount, factor_words
 from ...findings.in_bundle import Findings
+from ...findings.limits_and_searches.evidence import Verdict
 from ...findings.runs import (
     _by_kind,
     causes_words,
@@ -20,8 +23,9 @@ from ...findings.runs import (
     too_few_undisturbed,
     worst_words,
 )
-from ...model.records.plan import PlanRecord
+from ...model.records.plan import PlanRecord, Scalar
 from ...model.records.run import RunRecord, Validity, by_place
+from .answer_sentence import is_answered_by_shapes
 
 _DO = {
     OTHER_PROCESSES.name: "stop what runs there",
@@ -141,8 +145,13 @@ def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:
     return _WORDS[name] if count == runs else f"{_WORDS[name]} in {count} of {counted(runs, 'run', 'runs')}"
 
 
-def worst_doubt(found: Findings) -> str:
-    """The one thing that endangers the answer most, as a clause; "" where nothing speaks against it."""
+def main_doubts(found: Findings) -> str:
+    """What endangers the answer most, as a clause: of the runs or the systems, and of the levels that were not
+    measured; "" where nothing speaks against it."""
+    return "; ".join(filter(None, (_worst_doubt(found), _unmeasured_words(found))))
+
+
+def _worst_doubt(found: Findings) -> str:
     plan, info, runs = found.bundle.plan, found.bundle.info, found.bundle.runs
     marked = sum(run.is_marked for run in runs)
     busy = [run for of_cell in found.runs.values() for run in of_cell if run.standing == "disturbed"]
@@ -160,3 +169,63 @@ def worst_doubt(found: Findings) -> str:
         differ = f"{' and '.join(deciding[:2])} differ{'s' if len(deciding) == 1 else ''}"
         return f"{differ} between the systems, which the plan does not declare"
     return "this is a demonstration: short runs on a shared machine" if plan.demonstration or info.demonstration else ""
+
+
+#: Gaps that are named one by one.
+GAPS_MAX = 2
+
+
+def _unmeasured_words(found: Findings) -> str:
+    """ "the peak may lie beyond 32 threads", "nothing was measured between 8 and 32 threads": where the level that the
+    answer names could lie instead; "" where pairs are the answer, and of a search, which tries what it needs."""
+    if found.search is not None:
+        return ""
+    beyond: list[str] = []
+    gaps: list[tuple[str, Scalar, Scalar]] = []
+    if found.held:
+        for one in found.held:
+            last = _last_that_holds([level.verdict for level in one.levels])
+            if one.axis and last is not None:
+                gaps += _gaps(one.axis, [level.level for level in one.levels[last : last + 2]])
+    elif is_answered_by_shapes(found):
+        for shape in found.shapes:
+            levels = [level.level for level in shape.levels]
+            places = [levels.index(level) for level in (*shape.best, shape.top)]
+            first, last = min(places), max(places)
+            what = "peak" if shape.direction == "higher" else "minimum"
+            if last == len(levels) - 1 and levels[last] != 1.0:  # as of a share
+                beyond.append(f"the {what} may lie beyond {factor_words(shape.axis, levels[last])}")
+            elif first == 0 and not _is_least(levels[0]):
+                beyond.append(f"the {what} may lie below {factor_words(shape.axis, levels[0])}")
+            else:
+                gaps += _gaps(shape.axis, levels[max(0, first - 1) : last + 2])
+    return " and ".join([*dict.fromkeys(beyond)][:GAPS_MAX] or _gap_words(list(dict.fromkeys(gaps))))
+
+
+def _last_that_holds(verdicts: Sequence[Verdict]) -> int | None:
+    """The place of the last level up to which a limit holds; None where it holds nowhere, or everywhere."""
+    holds = [verdict == "yes" for verdict in verdicts]
+    return holds.index(False) - 1 if holds and holds[0] and not all(holds) else None
+
+
+def _gap_words(gaps: Sequence[tuple[str, Scalar, Scalar]]) -> list[str]:
+    named = [f"between {factor_words(*gap, between=' and ')}" for gap in gaps[:GAPS_MAX]]
+    return [f"nothing was measured {' or '.join(named)}"] if named else []
+
+
+def _gaps(axis: str, levels: Sequence[Scalar | None]) -> list[tuple[str, Scalar, Scalar]]:
+    """Of adjacent levels those between which there are more: next to 7 threads there are 8."""
+    return [
+        (axis, low, high)
+        for low, high in pairwise(levels)
+        if low is not None and high is not None and not _are_next(low, high)
+    ]
+
+
+def _are_next(low: Scalar, high: Scalar) -> bool:
+    return isinstance(low, int) and isinstance(high, int) and abs(high - low) <= 1
+
+
+def _is_least(level: Scalar) -> bool:
+    """Nothing lies below: one thread, a share of nothing."""
+    return (amount(level) or 0) <= 0 or (isinstance(level, int) and level == 1)
