@@ -122,7 +122,7 @@ def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
     assert "before the first run: row count, " in report
     assert not list(bundle.folder.glob("runs/*/warm.json"))
     warm = bakeoff("run", plan, "--dry-run", "--json", "--set", 'measure.cache="warm"', cwd=tmp_path, env=env)
-    assert "read whole before each of 2 runs" in warm.document["reads"][0]
+    assert "read completely before each of 2 runs" in warm.document["reads"][0]
     refused = bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env)
     assert refused.code == 2
     assert "was not created by bakeoff" in refused.err

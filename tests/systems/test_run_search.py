@@ -66,6 +66,5 @@ def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_sa
 def test_a_dry_run_tells_the_most_that_a_search_takes(tmp_path: Path) -> None:
     done = bakeoff("run", write_plan(tmp_path, PLAN), "--dry-run", cwd=tmp_path)
     assert (
-        "at most 25 runs: a search for the highest number of threads with throughput above 1/s, from 1 to 16"
-        in done.out
+        "at most 25 runs: a search for the highest number of threads with throughput above 1/s: starts at" in done.out
     ), done.err

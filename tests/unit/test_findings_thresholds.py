@@ -250,6 +250,11 @@ def test_a_threshold_is_told_by_its_metrics_words(condition: str, words: str) ->
     assert parse_threshold(condition).words == words
 
 
+def test_a_change_without_its_percent_sign_is_refused_with_the_right_spelling() -> None:
+    with pytest.raises(ValueError, match=re.escape('a change is written in percent: "rate < -5%"')):
+        parse_threshold("rate < -5")
+
+
 @pytest.mark.parametrize(
     ("means", "code"), [("separate", ExitCode.UNDECIDED), ("pass", ExitCode.DONE), ("fail", ExitCode.CHECK_FAILED)]
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from bakeoff.bundle import read
 from bakeoff.cli import main
-from bakeoff.cli.commands.dry_run import WIDTH, _one_line
+from bakeoff.cli.commands.dry_run import LINES_MAX, WIDTH, _one_line
 from bakeoff.errors import ExitCode, PlanError, ServerError
 from bakeoff.plan import machines
 from bakeoff.plan.dry_run import describe
@@ -35,6 +36,44 @@ def test_it_names_every_cell_and_every_load(tmp_path: Path) -> None:
     ids = [line.record.id for line in found.cells]
     assert [(load.system, load.rows, load.cells) for load in found.loads] == [("sqlite", 1000, ids)]
     assert (found.runs, found.record.repetitions, found.record.reset, found.record.cache) == (10, 5, "restore", "warm")
+
+
+def test_it_says_what_is_compared_under_which_conditions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\n[factors]\ndurability = ['full', 'relaxed']\n"
+        "[compare]\nfactor = 'durability'\nbaseline = 'full'\nmatters = '10%'\nlimit = 'latency_p99 < 2ms'\n"
+        "fail_if = ['rate < -5%']\n[measure]\n"
+    )
+    assert main(["run", str(path), "--dry-run"]) == ExitCode.DONE
+    shown = capsys.readouterr().out
+    assert "\ncompares throughput (rate) over durability\ndifferences of 10 % or more matter\n" in shown
+    assert "\nlimits: p99 below 2 ms\nexit code 1 if rate < -5%; exit code 4 if it is undecided\n" in shown
+    assert main(["run", str(path), "--dry-run", "--json"]) == ExitCode.DONE
+    tree = json.loads(capsys.readouterr().out)
+    assert (tree["fail_if"], tree["matters_ratio"], tree["undecided"]) == (["rate < -5%"], 0.1, "separate")
+    path.write_text("title = 't'\n[systems.sqlite]\ndurability = 'full'\n[workload]\nkind = 'ycsb'\n[measure]\n")
+    assert main(["run", str(path), "--dry-run"]) == ExitCode.DONE
+    assert "cache warm, durability full\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("mariadb_is_here")
+def test_it_names_the_version_of_each_server(tmp_path: Path) -> None:
+    text = "title = 't'\n[systems.mariadb]\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\n[measure]\n"
+    found = describe.describe(resolve(text, tmp_path), tmp_path).servers
+    assert [*found] == ["mariadb"]
+    assert re.fullmatch(r"mariadb \d+\.\d+\.\d+ \(.+\)", found["mariadb"])
+
+
+def test_a_long_preview_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'sysbench'\nscript = 'oltp_read_write'\n[measure]\n"
+    )
+    assert main(["run", str(path), "--dry-run"]) == ExitCode.DONE
+    preview = capsys.readouterr().out.partition("the first operations of one user")[2].splitlines()[1:]
+    assert len(preview) == LINES_MAX + 1
+    assert re.fullmatch(r" +and \d+ more lines: see --json", preview[-1])
 
 
 def test_of_a_bundle_that_is_continued_it_tells_what_is_left_to_do(tmp_path: Path) -> None:
@@ -192,4 +231,4 @@ def test_the_summary_says_how_long_a_run_is(
     assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
     shown = capsys.readouterr().out
     assert words in shown
-    assert "judged by rate; nothing is compared: the plan has one system" in shown
+    assert "judges throughput (rate); nothing is compared, because the plan has one system" in shown

@@ -45,6 +45,12 @@ def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str 
         (plan(systems="[systems.sqlite]\nstart = {}"), "sqlite runs inside the client", "leave out `start`"),
         (plan(systems="[systems.mariadb]\nimagee = 'x'"), "unknown key `imagee`", "did you mean `image`?"),
         (plan(systems="[systems.mariadb]\nsync_binlog = 1"), "unknown key", "belong in settings = { sync_binlog = ..."),
+        (plan(systems="[systems.percona]"), "unknown kind of system `percona`", 'write kind = "mysql"'),
+        (
+            plan(systems="[systems.sqlite]\nsettings = { cach_size = 5 }"),
+            "SQLite has no pragma `cach_size`",
+            "did you mean `cache_size`?",
+        ),
         (plan(systems="[systems.mariadb]\nport = 3306"), "`port` is set without", 'address = "host:port"'),
         (plan(systems="[systems.mariadb]\nversion = 10.11"), "must be a text in quotes", "in double quotes"),
         (plan(workload="preset = ['a', 'c']"), "`preset` cannot be", "to vary it, write `preset` in [factors]"),

@@ -120,6 +120,8 @@ On = Literal["interval", "estimate"]
 Status = Literal["passed", "failed", "undecided", "not judged"]
 
 _CONDITION = re.compile(r"\s*([^\s<>]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
+#: A change whose percent sign was forgotten: values have no sign.
+_SIGNED = re.compile(r"\s*([^\s<>]+\s*[<>]\s*[+-][\d.]+)\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ def parse_threshold(text: str, rates: Sequence[Rate] = ()) -> Condition | Limit:
     match = _CONDITION.match(text)
     if match and (metric(match[1], rates).unit != "ratio" or match[3][0] in "+-"):
         return _parse_one(text, rates)
+    if match := _SIGNED.fullmatch(text):
+        raise ValueError(f'a change is written in percent: "{match[1]}%"')
     return parse_limit(text, rates)
 
 

@@ -127,7 +127,7 @@ def packager_words(options: Iterable[Options]) -> list[str]:
     """Warnings about kinds of which several versions were built by several packagers."""
     words = []
     for kind, starts in _started(options).items():
-        found = [one for start in starts if (one := _installation(kind, start))]
+        found = [one for start in starts if (one := installation(kind, start))]
         if len({one.packager for one in found}) > 1:
             builds = "; ".join(dict.fromkeys(f"{one.version} is from {one.described}" for one in found))
             words.append(
@@ -167,8 +167,8 @@ def _is_free(start: Mapping[str, Any]) -> bool:
     return named and start.get("source") is None and start.get("image") is None
 
 
-def _installation(kind: type[System], start: Mapping[str, Any]) -> Installation | None:
-    """None: not here, which is said elsewhere."""
+def installation(kind: type[System], start: Mapping[str, Any]) -> Installation | None:
+    """What `start` means on this machine. None: it is not installed, which is reported elsewhere."""
     sources = kind.sources()
     if sources is None:
         return None

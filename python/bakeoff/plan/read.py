@@ -107,13 +107,18 @@ def resolve(
     return plan
 
 
+#: Products that are no kinds of their own, by a part of their names.
+_SPEAKS_AS = {"percona": "mysql"}
+
+
 def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict[str, type[System]]:
     found: dict[str, type[System]] = {}
     for name, table in document.systems.items():
         kind = table.kind or name
         if kind not in kinds:
-            hint = meant(kind, kinds)
-            if table.kind is None:
+            like = next((one for product, one in _SPEAKS_AS.items() if product in kind.lower() and one in kinds), None)
+            hint = f'write kind = "{like}"' if like else meant(kind, kinds)
+            if table.kind is None and not like:
                 hint = f'{hint} (a system of another name says its kind: kind = "{next(iter(kinds), "")}")'
             raise source.error(f"unknown kind of system `{kind}`", "systems", name, "kind", hint=hint)
         found[name] = kinds[kind]

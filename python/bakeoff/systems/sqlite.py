@@ -28,6 +28,7 @@ from pydantic import Field, model_validator
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.suggestions import meant
 from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, SizeOnDisk, System, TableSize
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.ledger import TABLE, Entry, Ledger
@@ -340,21 +341,31 @@ def _side(file: Path, suffix: str) -> Path:
 
 def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> dict[str, str]:
     pragmas = {name.lower(): value for name, value in settings.items()}
+    known = _known_pragmas() if pragmas else []
     for name, value in pragmas.items():
         if not re.fullmatch(r"[a-z_]+", name) or not re.fullmatch(r"[\w.+-]+", value):
             raise PlanError(f"{name!r} = {value!r} is not a valid pragma", where=f"{where}.settings")
+        if known and name not in known:
+            what = f"SQLite has no pragma `{name}`"
+            raise PlanError(what, where=f"{where}.settings", hint=meant(name, known))
     if durability is None:
         return pragmas
     if durability not in DURABILITY:
         raise PlanError(f"unknown durability {durability!r}", where=where, hint=f"known: {', '.join(DURABILITY)}")
-    meant = DURABILITY[durability]
+    implied = DURABILITY[durability]
     if "synchronous" in pragmas:
         raise PlanError(
             f"the plan sets synchronous and also durability = {durability!r}, which implies it",
             where=f"{where}.settings",
             hint="leave out one of the two",
         )
-    return {**meant, **pragmas}
+    return {**implied, **pragmas}
+
+
+def _known_pragmas() -> list[str]:
+    """Those of Python's own SQLite; empty: it does not list them."""
+    with closing(sqlite3.connect(":memory:")) as base:
+        return [name for (name,) in base.execute("PRAGMA pragma_list")]
 
 
 def cache_bytes(settings: dict[str, str]) -> int:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ...plan.existing_tables import TablesLine
     from ...plan.resolved import ResolvedPlan
 
-#: Workloads, and lines of an operation, whose first operations are shown; --json has all.
+#: Workloads whose first operations are shown, and lines of each workload; --json has all.
 PREVIEWS_MAX = 3
-LINES_MAX = 40
+LINES_MAX = 30
 #: Of a line with an operation's statement or input.
 WIDTH = 110
 _TABLES_HEAD = ("on", "table", "now", "size", "in a run")
@@ -109,12 +109,14 @@ def _show(dry: DryRun) -> None:
         f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often}"
         f"{left}, {plan.pacing},"
         f" warm-up {seconds_words(plan.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {plan.reset},"
-        f" cache {plan.cache}\n{dry.comparison_words}"
+        f" cache {plan.cache}{dry.constants and f', {dry.constants}'}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
-    for words in [*dry.reads, *dry.fleet]:
+    for words in [*dry.comparison_words, *dry.reads, *dry.fleet]:
         show(words)
+    for system, words in dry.servers.items():
+        show(f"server of {system}: {words}")
     for system, words in dry.routes.items():
         show(f"nodes of {system}: {words}")
     for system, faults in dry.faults.items():
@@ -138,12 +140,15 @@ def _tables_row(line: TablesLine) -> list[str]:
 
 def _show_preview(preview: WorkloadPreview) -> None:
     show(f"\nthe first operations of one user of {preview.workload}:")
-    for operation in preview.operations:
-        show(f"  {operation.operation}")
-        for line in operation.lines[:LINES_MAX]:
-            show("    " + _one_line(line))
-        if len(operation.lines) > LINES_MAX:
-            show(f"    and {len(operation.lines) - LINES_MAX} more lines: see --json")
+    lines = [
+        line
+        for one in preview.operations
+        for line in (f"  {one.operation}", *(f"    {_one_line(said)}" for said in one.lines))
+    ]
+    for line in lines[:LINES_MAX]:
+        show(line)
+    if len(lines) > LINES_MAX:
+        show(f"    and {len(lines) - LINES_MAX} more lines: see --json")
 
 
 def _one_line(text: str) -> str:

@@ -11,16 +11,20 @@ from types import MappingProxyType
 from typing import Any
 
 from ...analysis.limit import parse
+from ...analysis.registry import metric
 from ...analysis.wording import bytes_words, counted, seconds_words
 from ...errors import PlanError
 from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
+from ...model.levels import PORTABLE
 from ...model.records.plan import CellRecord, PlanRecord, SearchRecord
 from ...provision.files import can_hold_files
+from ...systems import SYSTEMS
 from ..data import by_system
+from ..document.units import RATE_MAX_OPS_PER_S
 from ..existing_tables import TablesLine
-from ..machines import disk_free_bytes
+from ..machines import disk_free_bytes, installation
 from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
 from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles
 
@@ -29,8 +33,14 @@ LIMITS = "Times and sizes are estimates; machines differ. You can stop at any ru
 
 #: Of the plan's and its cells' records, what is not shown.
 _PLAN_NOT_SHOWN = {
-    *("format", "seed", "error_budget_ratio", "placement", "limits", "fail_if", "matters_ratio", "undecided", "search"),
+    *("format", "seed", "error_budget_ratio", "placement", "search"),
     *("cells", "resolved", "only", "repeat_disturbed", "fleet"),
+}
+#: What `fail_if` does where a change is undecided.
+_UNDECIDED = {
+    "separate": "exit code 4 if it is undecided",
+    "pass": "undecided passes",
+    "fail": "undecided fails, too",
 }
 _CELL_NOT_SHOWN = {"kind", "dataset", "reset", "rates", "limits", "nodes", "faults", "work", "content"}
 
@@ -77,6 +87,10 @@ class DryRun:
     skipped: dict[str, str]
     #: Where clients run, other than as processes of this machine alone; empty: there.
     fleet: list[str]
+    #: By system: "MariaDB server 10.11.19 (PATH)", or that bakeoff connects to it.
+    servers: dict[str, str]
+    #: Durability and isolation that all cells of a system have, because they are no factors: "durability full".
+    constants: str
     #: By system of several nodes: their names, and the routes of those who use it.
     routes: dict[str, str]
     #: By system: what is done to its servers in each run.
@@ -99,11 +113,23 @@ class DryRun:
         return "windows of several lengths"
 
     @property
-    def comparison_words(self) -> str:
-        objective, factor = self.record.objective, self.record.compare_factor
-        if len(self.record.factors[factor]) > 1:
-            return f"compared by {objective} over {factor}"
-        return f"judged by {objective}; nothing is compared: the plan has one {factor}"
+    def comparison_words(self) -> list[str]:
+        """What is compared or judged, a sentence each."""
+        plan = self.record
+        factor, objective = plan.compare_factor, f"{metric(plan.objective, plan.rates).label} ({plan.objective})"
+        if plan.search is not None:
+            found = []
+        elif len(plan.factors[factor]) > 1:
+            found = [f"compares {objective} over {factor}"]
+        else:
+            found = [f"judges {objective}; nothing is compared, because the plan has one {factor}"]
+        if plan.matters_ratio is not None:
+            found.append(f"differences of {100 * plan.matters_ratio:.10g} % or more matter")
+        if plan.limits:
+            found.append(f"limits: {'; '.join(parse(text, plan.rates).words for text in plan.limits)}")
+        if plan.fail_if:
+            found.append(f"exit code 1 if {' or '.join(plan.fail_if)}; {_UNDECIDED[plan.undecided]}")
+        return found
 
     def to_json(self) -> dict[str, Any]:
         lines = [
@@ -172,6 +198,8 @@ def describe(
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
         fleet=_fleet_words(plan, machines),
+        servers=_servers_words(plan),
+        constants=_constants_words(plan),
         routes={name: _route_words(cells) for name, cells in _of_several_nodes(plan.cells).items()},
         faults={
             cell.record.system: [fault.words for fault in cell.record.faults]
@@ -183,6 +211,30 @@ def describe(
         reads=_reads_words(plan, tables),
         warnings=warnings,
     )
+
+
+def _servers_words(plan: ResolvedPlan) -> dict[str, str]:
+    """By system that is a server."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in plan.cells:
+        start = cell.system_options.get("start")
+        one = installation(SYSTEMS[cell.record.kind], start) if isinstance(start, dict) else None
+        if one is not None:
+            words = f"{cell.record.kind} {one.version} ({one.described})"
+        elif cell.place is not None:
+            words = "an existing server"
+        else:
+            continue
+        found.setdefault(cell.record.system, {})[words] = None
+    return {name: "; ".join(words) for name, words in found.items()}
+
+
+def _constants_words(plan: ResolvedPlan) -> str:
+    """Without those that are factors, or that no system has."""
+    cells = plan.cells
+    said = [name for name in PORTABLE if not any(name in cell.record.levels for cell in cells)]
+    words = [by_system(cells, lambda cell: str(cell.portable[name] or "default")) for name in said]  # noqa: B023
+    return ", ".join(f"{name} {word}" for name, word in zip(said, words, strict=True) if word != "default")
 
 
 def _of_several_nodes(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
@@ -223,23 +275,26 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
         cells = [cell for cell in plan.cells if cell.record.system == name]
         sizes = [line.size_bytes for line in tables if line.system == name and line.size_bytes is not None]
         size = f", {bytes_words(sum(sizes))}" if sizes else ""
-        every = counted(len({table for cell in cells for table in cell.workload.tables}), "table", "tables")
+        tables_read = len({table for cell in cells for table in cell.workload.tables})
+        every = counted(tables_read, "table", "tables")
+        verb = "is" if tables_read == 1 else "are"
         checks = "their check counts rows and reads a sample of rows, before the first run and after each run"
         if cells[0].workload.spec["kind"] == "sql":
             checks = "their check runs only the queries under `checks`"
         if plan.record.cache == "warm":
             runs = counted(len(cells) * plan.record.repetitions, "run", "runs")
-            words = f'{every}{size} are read whole before each of {runs} (cache = "warm")'
+            words = f'{every}{size} {verb} read completely before each of {runs} (cache = "warm")'
             words += ", which evicts other data of this server from its cache"
         else:
-            words = f"{every}{size} are not read before a run"
+            words = f"{every}{size} {verb} not read before a run"
         found.append(f"existing data of {name}: {words}; {checks}")
     return found
 
 
 def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:
     question = search.question_words(parse(text, rates).words for text in search.limits)
-    return f"a search for {question}, from {search.low:,.10g} to {search.high:,.10g}"
+    most = f", at most {search.high:,.10g}" if search.high < RATE_MAX_OPS_PER_S else ""
+    return f"a search for {question}: starts at {search.first:,.10g}{most}"
 
 
 def _load_line(cells: list[Cell]) -> LoadLine:
