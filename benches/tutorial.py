@@ -20,8 +20,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bakeoff.report.words.meanings import CHECKS
-
 from tests.builders.chromium import Chromium
 
 ROOT = Path(__file__).parents[1]
@@ -32,8 +30,8 @@ _BEFORE = "before/"
 #: Of the page: what a reader sees without scrolling.
 SCREEN = (1300, 950)
 PAGES = ("tutorial", "questions")
-_NAMES = [one.name for head, checks in CHECKS.items() if head.startswith("disturbed") for one in checks]
-_DISTURBED = re.compile(rf"not trustworthy|disturbed|\b(?:{'|'.join(_NAMES)})\b", re.IGNORECASE)
+#: A note such as "hypervisor: 3.4 % of the CPU time" without these words stays below the limit for disturbed runs.
+_DISTURBED = re.compile(r"not trustworthy|disturbed", re.IGNORECASE)
 #: A disturbed run that was repeated does not count.
 _REPEATED = re.compile(r"\d+ disturbed[^.;]*? repeated(?: \([^)]*\))?")
 
