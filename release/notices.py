@@ -31,12 +31,20 @@ def notices(arch: str) -> str:
     for package in packages:
         for text in texts_of(package):
             under.setdefault(text, []).append(f"{package['name']} {package['version']}")
-    without = [f"{one['name']} {one['version']}" for one in packages if not texts_of(one)]
+    without = [name_of_apache_crate(one) for one in packages if not texts_of(one)]
     lines = [f"{one['name']} {one['version']}: {one['license']} {one['repository'] or ''}".rstrip() for one in packages]
     sections = [f"{', '.join(names)}\n{'-' * 80}\n{text}\n" for text, names in under.items()]
     used = "Without a licence file in their packages, used under the Apache License 2.0 (LICENSE)"
     lines += ["", f"{used}: {', '.join(without) or 'none'}.", ""]
     return "\n".join([_HEAD, *lines, *(f"{'=' * 80}\n{section}" for section in sections)])
+
+
+def name_of_apache_crate(package: dict[str, Any]) -> str:
+    """Of one without a licence file, which must be offered under the licence of bakeoff itself."""
+    name = f"{package['name']} {package['version']}"
+    if "Apache-2.0" not in str(package["license"]):
+        sys.exit(f"{name} has no licence file and is not offered under Apache-2.0: {package['license']}")
+    return name
 
 
 def engine_packages(arch: str) -> Iterator[dict[str, Any]]:

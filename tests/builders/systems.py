@@ -23,12 +23,12 @@ def configured(kind: str, workdir: Path, options: dict[str, Any], **levels: Any)
 
 
 def fetched(sources: Sources, version: str) -> str:
-    """The version, on this machine from now on; the test is skipped where it cannot be had."""
+    """The version, installed if necessary; the test is skipped if it cannot be installed."""
     if not any(one.version.startswith(f"{version}.") for one in sources.here()):
         try:
             sources.install(version, None, lambda _: None)
         except BakeoffError as error:
-            pytest.skip(f"{sources.what} {version} cannot be had here: {error}")
+            pytest.skip(f"{sources.what} {version} cannot be installed: {error}")
     return version
 
 

@@ -33,7 +33,7 @@ def need_galera() -> None:
         if not sources.here():
             sources.install(None, None, lambda _: None)
     except BakeoffError as error:
-        pytest.skip(f"Galera is not here and cannot be fetched: {error}")
+        pytest.skip(f"Galera is not installed and cannot be installed: {error}")
 
 
 @pytest.fixture(scope="module")

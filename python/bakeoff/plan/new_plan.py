@@ -163,7 +163,7 @@ records = 100_000               # of 1 kB each; to compare storage, use more dat
 
 [measure]
 warm_up = "5s"                  # before the window, not counted
-window = "10s"                  # measured; 60s or more show whether a steady state was reached
+window = "10s"                  # measured; 30s or more show whether a steady state was reached
 repetitions = 5                 # independent runs of each cell; a comparison needs 5
 objective = "rate"              # the metric compared: throughput; or "latency_p99", "cpu_us_per_op", ...
 """
