@@ -6,8 +6,9 @@ compared with a family of rising curves, and the next level is one at which they
 of what is still possible, on the side that was tried less. It ends when the 95 % CI is narrow enough and each end
 rests on two runs, or when the runs are used up. Nothing is remembered but the runs, so a search can be continued.
 
-Before it ends a run is made far below, at half the interval's low end or less. Where that is within FLAT of the limit
-the curve is flat there and crosses it nearly level: the capacity is unknown, whatever the interval.
+Before it ends it makes one run far below the capacity, at half the low end of the interval or less. Where that is
+within FLAT of the limit the curve is flat there and crosses it nearly level: the capacity is unknown, whatever the
+interval.
 
 The curve: excess = steepness / bend * (exp(bend * d) - 1), d the log distance from the capacity. It is flat far below
 the capacity and rises ever faster near it, as queues do; nearly straight for a small bend, a cliff for a large one.
@@ -139,17 +140,17 @@ def so_far(question: Question, trials: Sequence[Trial]) -> Outcome | None:
 def _beyond_silence(question: Question, trials: Sequence[Trial]) -> float | Outcome:
     """Up from levels whose runs have too few operations, as more load has more; among those that can be judged as if
     the range began there."""
-    told = [trial for trial in trials if not trial.is_silent]
-    lowest = min((trial.level for trial in told), default=math.inf)
+    judgeable = [trial for trial in trials if not trial.is_silent]
+    lowest = min((trial.level for trial in judgeable), default=math.inf)
     silent = max((trial.level for trial in trials if trial.is_silent and trial.level < lowest), default=None)
-    if not told:
+    if not judgeable:
         assert silent is not None, "no run says anything"
         if silent >= question.high or len(trials) >= question.runs_max:
             return Outcome("unjudged", None, None, None, len(trials), silent_to=silent)
         return _rounded(question, min(silent * GROWTH, question.high))
     low = question.low if silent is None else min(_rounded(question, math.ceil(silent * 1.5)), lowest)
-    runs_max = question.runs_max - (len(trials) - len(told))
-    step = next_step(replace(question, low=low, runs_max=runs_max), told)
+    runs_max = question.runs_max - (len(trials) - len(judgeable))
+    step = next_step(replace(question, low=low, runs_max=runs_max), judgeable)
     return replace(step, runs=len(trials), silent_to=silent) if isinstance(step, Outcome) else step
 
 

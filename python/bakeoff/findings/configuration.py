@@ -330,9 +330,9 @@ def differing(meetings: Sequence[Meeting], value_of: Callable[[CellRecord], str 
     """Those in which it is not the same, with the cells that have it. None: a cell that does not."""
     found: list[Meeting] = []
     for meeting in meetings:
-        told = {name: cell for name, cell in meeting.items() if value_of(cell) is not None}
-        if len({as_set(value_of(cell) or "") for cell in told.values()}) > 1:
-            found.append(told)
+        having = {name: cell for name, cell in meeting.items() if value_of(cell) is not None}
+        if len({as_set(value_of(cell) or "") for cell in having.values()}) > 1:
+            found.append(having)
     return found
 
 
@@ -349,14 +349,14 @@ def of_an_instance(name: str, values: Sequence[str]) -> bool:
 def cause(contest: Contest, meetings: Sequence[Meeting], facts: Mapping[str, FactsRecord]) -> str:
     """What the difference of these follows from: "version"; "" where nothing that the plan says can have made it, or
     something else may have."""
-    told = [[(cell, facts[cell.id]) for cell in meeting.values()] for meeting in meetings]
-    if not all(fact.managed and cell.kind == meeting[0][0].kind for meeting in told for cell, fact in meeting):
+    described = [[(cell, facts[cell.id]) for cell in meeting.values()] for meeting in meetings]
+    if not all(fact.managed and cell.kind == meeting[0][0].kind for meeting in described for cell, fact in meeting):
         return ""
-    built = ["packager"] if packagers(fact for meeting in told for _, fact in meeting) else []
+    built = ["packager"] if packagers(fact for meeting in described for _, fact in meeting) else []
     if contest.factor != "system":
         return " or ".join([contest.factor.rpartition(".")[2], *built])
-    versions = any(len({fact.version for _, fact in meeting}) > 1 for meeting in told)
-    given = any(_given(contest, *each) != _given(contest, *meeting[0]) for meeting in told for each in meeting)
+    versions = any(len({fact.version for _, fact in meeting}) > 1 for meeting in described)
+    given = any(_given(contest, *each) != _given(contest, *meeting[0]) for meeting in described for each in meeting)
     said = " and ".join([*(["version"] if versions else []), *(["what the plan says of each"] if given else [])])
     return " or ".join([said, *built]) if said else ""
 

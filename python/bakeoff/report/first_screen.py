@@ -78,8 +78,23 @@ def first_screen(found: Findings) -> FirstScreen:
         interval_head="interval" if found.held and found.search is None else "95 % CI",
         change_head=_change_head(found) if any(row.change for row in rows) else "",
         rows=rows,
-        more=more,
+        more=" ".join(filter(None, (more, _why_undecided(rows)))),
     )
+
+
+def _why_undecided(rows: Sequence[Row]) -> str:
+    """For whoever sees bars that lie apart next to the word "undecided"; "" where there are none."""
+    for row in rows:
+        alike = [one for one in rows if one is not row and one.setting_words == row.setting_words and not one.change]
+        if row.verdict == "undecided" and row.change and any(_apart(row, one) for one in alike):
+            return "Bars show each value by itself. Undecided: the interval of the ratio includes 1."
+    return ""
+
+
+def _apart(one: Row, other: Row) -> bool:
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.low > other.high or other.low > one.high
 
 
 def _change_head(found: Findings) -> str:
@@ -203,7 +218,7 @@ def _held(found: Findings) -> tuple[str, list[Row], str]:
         elif not holds:
             verdict = "undecided" if any(level.verdict == "undecided" for level in one.levels) else "missed"
         elif holds == one.levels[: len(holds)]:
-            verdict = "holds to there"
+            verdict = "holds up to it"
         rows.append(
             Row(
                 name=who_words(one) or one.limit_words,

@@ -26,8 +26,13 @@ from ..run_values import observed
 from .limits import search_limits
 from .search_verdict import SearchVerdict, search_verdict
 
-#: Up to here an interval that is wider than was asked for still tells a capacity.
-USEFUL_RATIO = 1.5
+#: high / low of an interval.
+_USEFUL_RATIO = 1.5
+
+
+def is_useful(low: float, high: float) -> bool:
+    """Whether an interval that is wider than was asked for is still an answer."""
+    return 0 < high <= _USEFUL_RATIO * low
 
 
 _WERE = {
@@ -58,8 +63,8 @@ class Capacity(Document):
     @property
     def is_found(self) -> bool:
         """Also where the interval is wider than planned for, but still of use."""
-        useful = self.low and self.high and self.high <= USEFUL_RATIO * self.low
-        return self.status == "found" or bool(self.status == "not found" and useful)
+        useful = self.low is not None and self.high is not None and is_useful(self.low, self.high)
+        return self.status == "found" or (self.status == "not found" and useful)
 
 
 class CapacityDifference(Document):
@@ -152,7 +157,7 @@ def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: b
         if outcome.status == "found":
             interval = "exactly, by a 95 % CI" if search.whole and low == high else f"95 % CI {between}"
             return f"{sought_level_words(search.factor, estimate)} ({interval}; {runs})"
-        if ended and high <= USEFUL_RATIO * low:
+        if ended and is_useful(low, high):
             return (
                 f"about {sought_level_words(search.factor, estimate)} (95 % CI {between}, wider than asked for; {runs})"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -40,20 +41,23 @@ def _table(first: FirstScreen) -> Iterator[str]:
     if not first.rows:
         return
     settings = list(dict.fromkeys(row.setting_words for row in first.rows))
-    plain = [[row.name, row.value_words, "", row.change, row.verdict] for row in first.rows]
-    used = sum(max(map(len, column)) + 2 for column in zip(*plain, strict=True))
+    shared = _shared([row.name for row in first.rows])
+    plain = [[row.name.removeprefix(shared), row.value_words, "", row.change, row.verdict] for row in first.rows]
+    change = first.change_head.replace(shared, "", 1) if shared else first.change_head
+    head = [shared.rstrip(" ="), first.value_head, "", change if len(settings) == 1 else "", ""]
+    # A long head of the values stands on a line of its own.
+    headed = [[head[0], "", "", head[3], ""], *plain]
+    used = sum(max(map(len, column)) + 2 for column in zip(*headed, strict=True))
     room = min(_BAR_MAX, WIDTH - used) if any(row.value is not None for row in first.rows) else 0
     room = room if room >= _BAR_MIN else 0
     rows = [[*cells[:2], _bar(row, first.rows, room), *cells[3:]] for cells, row in zip(plain, first.rows, strict=True)]
-    head = ["", first.value_head, "", first.change_head if len(settings) == 1 else "", ""]
-    lines = [
-        [one_line(cell) for cell in line] for line in ([head] if len(first.value_head) <= room + 12 else []) + rows
-    ]
+    with_head = len(first.value_head) <= room + 12
+    lines = [[one_line(cell) for cell in line] for line in ([head] if with_head else []) + rows]
     shown = iter(aligned(lines, {0, 2, 3, 4}))
-    if len(lines) > len(rows):
+    if with_head:
         yield next(shown)
     else:
-        yield one_line(first.value_head)
+        yield one_line(", ".join(filter(None, (head[0], first.value_head))))
     before = None
     for row, line in zip(first.rows, shown, strict=True):
         if len(settings) > 1 and row.setting_words != before:
@@ -62,6 +66,14 @@ def _table(first: FirstScreen) -> Iterator[str]:
         yield line
     if room and any(row.low is not None for row in first.rows):
         yield f"{_UP_TO_VALUE}{_UP_TO_HIGH} {first.interval_head}"
+
+
+def _shared(names: Sequence[str]) -> str:
+    """What the names of all rows begin with, if that is the name of what varies: "version " of versions. It heads their
+    column then, which leaves room for bars."""
+    found = re.match(r"[^\d\s=][^=\s]*[= ]", names[0])
+    is_shared = found and len(set(names)) > 1 and all(name.startswith(found[0]) and name != found[0] for name in names)
+    return found[0] if found and is_shared else ""
 
 
 def _bar(row: Row, rows: Sequence[Row], columns: int) -> str:

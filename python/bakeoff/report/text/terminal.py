@@ -313,8 +313,8 @@ def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:
 
 
 def _doubts(answer: Answer) -> Iterator[str]:
-    for words in answer.validity:
-        yield from _wrapped(words, "- ")
+    for number, words in enumerate(answer.validity):
+        yield from _wrapped(words, "- " if number else "")
     yield from _undeclared(answer)
     for system, reason in answer.skipped.items():
         yield from _wrapped(f"skipped {system}: {reason}", "- ")

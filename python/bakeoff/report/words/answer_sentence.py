@@ -15,7 +15,7 @@ from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest, at_words, factor_words, who_words
 from ...findings.in_bundle import Findings
 from ...findings.limits_and_searches.limits import LimitFinding
-from ...findings.limits_and_searches.searches import USEFUL_RATIO, Capacity, SearchAnswer, sought_level_words
+from ...findings.limits_and_searches.searches import Capacity, SearchAnswer, sought_level_words
 from ...findings.run_values import time_words
 from ...findings.shapes import ShapeAnswer
 
@@ -299,9 +299,22 @@ def _capacity(search: SearchAnswer, one: Capacity) -> str:
     level, low, high = (sought_level_words(search.factor, end) for end in (one.estimate, one.low, one.high))
     if low == high:
         return level
-    if one.status != "found" and one.high > USEFUL_RATIO * one.low:
+    if not one.is_found:
         return f"between {low} and {high}"
     return f"{'' if one.status == 'found' else 'about '}{level} ({low.partition(' ')[0]} to {high})"
+
+
+_DONE = {"kill": "killed", "stop": "stopped", "freeze": "frozen", "restart": "restarted"}
+
+
+def _done_words(label: str) -> str:
+    """label: of the faults of an event. "n3 was killed and n2 was frozen"."""
+    return re.sub(rf"\b({'|'.join(_DONE)}) (\S+)", _was_done, label)
+
+
+def _was_done(fault: re.Match[str]) -> str:
+    node = "the server" if fault[2] == "server" else fault[2]
+    return f"{node} was {_DONE[fault[1]]}"
 
 
 def _of_faults(found: Findings) -> Iterator[str]:
@@ -314,7 +327,7 @@ def _of_faults(found: Findings) -> Iterator[str]:
         who = f"{one.contestant} " if len(contest.contestants) > 1 else ""
         what = "writes" if one.writes else "reads"
         said = f"no {what} for {pause.value:.1f} s" if pause else f"longest wait {one.longest_wait_s:.1f} s"
-        clauses.append(f"{who}after {one.label}: {said}")
+        clauses.append(f"{who}after {_done_words(one.label)}: {said}")
     yield "; ".join(clauses)
     yield "; ".join(clauses[:1])
     if not clauses:
