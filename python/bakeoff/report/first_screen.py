@@ -87,7 +87,7 @@ def _why_undecided(rows: Sequence[Row]) -> str:
     for row in rows:
         alike = [one for one in rows if one is not row and one.setting_words == row.setting_words and not one.change]
         if row.verdict == "undecided" and row.change and any(_apart(row, one) for one in alike):
-            return "Bars show each value by itself. Undecided: the interval of the ratio includes 1."
+            return 'Bars show each value by itself. Undecided: the interval at the right includes "equal".'
     return ""
 
 
