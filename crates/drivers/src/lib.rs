@@ -11,6 +11,8 @@ pub mod mysql;
 pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod registration;
 pub mod resolve;
 #[cfg(feature = "server")]
@@ -33,4 +35,6 @@ pub const DRIVERS: &[&Registration] = &[
     &postgresql::DRIVER,
     #[cfg(feature = "cassandra")]
     &cassandra::DRIVER,
+    #[cfg(feature = "redis")]
+    &redis::DRIVER,
 ];

@@ -306,13 +306,15 @@ class Server(System):
         return self.alive() and all(node.control.answers() for node in self.nodes())
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
+        driver = self._options.driver
+        tls = {"tls": login.tls and login.tls.model_dump()} if "tls" in driver else {}
         return {
-            **self._options.driver,
+            **driver,
             "kind": self.driver,
             "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user,
             "password": secret,
-            "tls": login.tls and login.tls.model_dump(),
+            **tls,
             **self.family.document(login, self._options),
         }
 
