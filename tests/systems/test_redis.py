@@ -15,6 +15,8 @@ from bakeoff.systems import SYSTEMS
 from bakeoff.systems.redis import SOURCES, Redis, RedisControl, survival, version_of
 from bakeoff.systems.server.control import Address, Login
 from builders.systems import configured, fetched, node_of, running
+from commands import bakeoff, only_bundle, write_plan
+from rust_tests import needs_cargo, run_driver_tests
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +105,56 @@ def test_a_setting_that_it_does_not_take_is_named(version: str, place: Path) -> 
         configured("redis", place / "s", {"start": {"settings": {"unixsocket": "/tmp/x"}}})
 
 
-def test_a_plan_with_a_workload_on_it_is_refused() -> None:
-    plan = 'title = "Redis"\n[systems.redis]\n[workload]\nkind = "ycsb"\n[measure]\nwindow = "1s"\n'
-    with pytest.raises(PlanError, match="no workload runs on redis: the engine has no driver for it"):
+def test_a_workload_in_sql_is_refused() -> None:
+    plan = 'title = "Redis"\n[systems.redis]\n[workload]\nkind = "sysbench"\n[measure]\nwindow = "1s"\n'
+    with pytest.raises(PlanError, match="redis"):
         resolve(plan, Path("/"), must_run=False)
+
+
+@needs_cargo
+def test_the_drivers_own_tests_pass(redis: Redis) -> None:
+    address = {
+        "BAKEOFF_TEST_REDIS": f"redis://bench@{redis.server.bench_address('tcp')}/",
+        "BAKEOFF_TEST_REDIS_PASSWORD": redis.server.bench_password,
+    }
+    assert run_driver_tests(("redis", "conformance", "session_allocation"), address, of="redis") == []
+    assert redis.alive()
+
+
+PLAN = """
+title = "Redis"
+
+[systems.redis]
+
+[workload]
+kind = "ycsb"
+records = 1000
+data_integrity = true
+read_proportion = 0.4
+update_proportion = 0.3
+insert_proportion = 0.2
+scan_proportion = 0.1
+
+[factors]
+threads = 4
+durability = ["full", "none"]
+
+[measure]
+warm_up = "300ms"
+operations = 2000
+repetitions = 2
+"""
+
+
+@pytest.mark.usefixtures("version")
+def test_every_kind_of_operation_is_measured_and_the_data_are_right_after_each_restore(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PLAN), "--together", "--allow-disturbed", cwd=tmp_path)
+    assert done.code == 0, done.err
+    runs = only_bundle(tmp_path).runs
+    assert [run.valid for run in runs] == [True] * 4
+    assert all(check.ok for run in runs for check in run.checks)
+    assert {s.operation for run in runs for s in run.series} >= {"READ", "UPDATE", "INSERT", "SCAN"}
+    assert all(run.server.cpu_s for run in runs)
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
+use bakeoff_drivers::redis::{RedisDriver, RedisSpec};
 use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
@@ -93,6 +94,26 @@ impl Bench for PostgresqlWire {
     type Driver = postgresql::wire::WireDriver;
     fn driver() -> Option<Self::Driver> {
         postgresql_spec().map(|spec| postgresql_wire_driver(spec, None))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// A Redis server that the environment names: `BAKEOFF_TEST_REDIS=redis://user@host:port/` (all of it may be written to),
+/// `BAKEOFF_TEST_REDIS_PASSWORD`.
+pub struct RedisWire;
+
+impl Bench for RedisWire {
+    type Driver = RedisDriver;
+    fn driver() -> Option<RedisDriver> {
+        let [user, address, _] = server_in("BAKEOFF_TEST_REDIS", "redis")?;
+        let spec = RedisSpec {
+            endpoints: vec![endpoint(&address)],
+            user: Some(user),
+            password: password_in("BAKEOFF_TEST_REDIS_PASSWORD"),
+        };
+        Some(RedisDriver::new(&spec, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)
