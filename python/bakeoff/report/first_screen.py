@@ -3,6 +3,7 @@ else that a report says is a detail of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -64,6 +65,16 @@ class FirstScreen(Document):
     rows: list[Row] = Field(default_factory=list)
     more: str = ""
 
+    @property
+    def shared_name(self) -> str:
+        """What all rows' names begin with, if that is the name of what varies: "version " of versions. It heads their
+        column, which leaves room for bars."""
+        names = [row.name for row in self.rows]
+        found = re.match(r"[^\d\s=][^=\s]*[= ]", names[0]) if names else None
+        if found is None or len(set(names)) == 1:
+            return ""
+        return found[0] if all(name.startswith(found[0]) and name != found[0] for name in names) else ""
+
 
 def first_screen(found: Findings) -> FirstScreen:
     head, rows, more = _rows(found)
@@ -78,7 +89,7 @@ def first_screen(found: Findings) -> FirstScreen:
         interval_head="interval" if found.held and found.search is None else "95 % CI",
         change_head=_change_head(found) if any(row.change for row in rows) else "",
         rows=rows,
-        more=" ".join(filter(None, (more, _why_undecided(rows)))),
+        more="; ".join(filter(None, (more, _why_undecided(rows)))),
     )
 
 
@@ -87,7 +98,7 @@ def _why_undecided(rows: Sequence[Row]) -> str:
     for row in rows:
         alike = [one for one in rows if one is not row and one.setting_words == row.setting_words and not one.change]
         if row.verdict == "undecided" and row.change and any(_apart(row, one) for one in alike):
-            return 'Bars show each value by itself. Undecided: the interval at the right includes "equal".'
+            return 'bars show each value by itself; undecided: the interval at the right includes "equal"'
     return ""
 
 

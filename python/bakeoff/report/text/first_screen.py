@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -41,7 +40,7 @@ def _table(first: FirstScreen) -> Iterator[str]:
     if not first.rows:
         return
     settings = list(dict.fromkeys(row.setting_words for row in first.rows))
-    shared = _shared([row.name for row in first.rows])
+    shared = first.shared_name
     plain = [[row.name.removeprefix(shared), row.value_words, "", row.change, row.verdict] for row in first.rows]
     change = first.change_head.replace(shared, "", 1) if shared else first.change_head
     head = [shared.rstrip(" ="), first.value_head, "", change if len(settings) == 1 else "", ""]
@@ -66,14 +65,6 @@ def _table(first: FirstScreen) -> Iterator[str]:
         yield line
     if room and any(row.low is not None for row in first.rows):
         yield f"{_UP_TO_VALUE}{_UP_TO_HIGH} {first.interval_head}"
-
-
-def _shared(names: Sequence[str]) -> str:
-    """What the names of all rows begin with, if that is the name of what varies: "version " of versions. It heads their
-    column then, which leaves room for bars."""
-    found = re.match(r"[^\d\s=][^=\s]*[= ]", names[0])
-    is_shared = found and len(set(names)) > 1 and all(name.startswith(found[0]) and name != found[0] for name in names)
-    return found[0] if found and is_shared else ""
 
 
 def _bar(row: Row, rows: Sequence[Row], columns: int) -> str:
