@@ -231,7 +231,7 @@ def test_a_bundle_and_its_copy_are_said_to_be_the_same(
     assert "not judged: the same bundle" in capsys.readouterr().out
 
 
-def test_a_screen_of_what_changed_stands_before_the_findings(
+def test_the_answer_then_a_screen_of_what_changed_stand_before_the_findings(
     pair: tuple[Bundle, Bundle], capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new = pair
@@ -245,8 +245,14 @@ def test_a_screen_of_what_changed_stands_before_the_findings(
     with_facts(new, upgrade)
     found = held(old, new)
     show_found(found, Joined([old], [new], found.matches, "rate", ""), [])
-    shown = capsys.readouterr().out.splitlines()
-    assert "changed, the worst first" in shown[3]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "after cannot be distinguished from before.",
+        "UNDECIDED: with one bundle per side, this applies to these two bundles, not to",
+        "the systems",
+    ]
+    changed = next(number for number, line in enumerate(lines) if "changed, the worst first" in line)
+    shown = lines[changed - 3 :]
     assert shown[5].split() == ["!", "machine's", "cores", "8", "2"]
     assert [line.split()[0:2] for line in shown[6:8]] == [["mariadb", "MariaDB"], ["mariadb:", "innodb_flush_method"]]
     assert shown[25] == "    and 23 more: see --json"

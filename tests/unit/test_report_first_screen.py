@@ -45,6 +45,11 @@ def searched(bundle: Bundle) -> None:
     bundle.plan = bundle.plan.model_copy(update={"search": SEARCH, "repetitions": SEARCH.runs})
 
 
+def with_one_unreadable(bundle: Bundle) -> None:
+    bundle.runs = bundle.runs[:-1]
+    bundle.unreadable_runs.append("result.json is cut off")
+
+
 def busy(run: RunRecord) -> RunRecord:
     words = "85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)"
     found = Validity(
@@ -83,6 +88,7 @@ STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
     "two systems in four settings": (SMALL, None),
     "two systems in eight settings": (Story(window_s=2, warm_up_s=1), None),
     "by a percentile": (replace(ONE, contenders=(MARIADB, SLOW), objective="latency_p99"), None),
+    "by the longest time": (replace(ONE, contenders=(MARIADB, SLOW), objective="latency_max"), None),
     "one system": (replace(ONE, contenders=(MARIADB,)), None),
     "a sweep": (SWEEP, of_threads),
     "a sweep that is not decided": (replace(SWEEP, noise=0.4), of_threads),
@@ -96,6 +102,7 @@ STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
     ),
     "too busy": (replace(ONE, change=busy), None),
     "a run that is not valid": (replace(ONE, contenders=(MARIADB, SLOW), change=one_cell_fails), None),
+    "a run that cannot be read": (replace(ONE, contenders=(MARIADB, SLOW), repetitions=6), with_one_unreadable),
     "a demonstration": (replace(ONE, contenders=(MARIADB, SLOW), demonstration=True), None),
 }
 

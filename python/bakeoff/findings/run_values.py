@@ -180,7 +180,7 @@ _QUANTITIES = (*QUANTILE_WORDS, "mean_ms")
 
 def typical_response(runs: Sequence[RunRecord]) -> tuple[Percentiles, dict[str, Spread]]:
     """Response times of the typical run, and each with its spread. A percentile that one of the runs does not have is
-    not stated; `words` say why. The longest time is that of all of them."""
+    not stated; `words` say why. The longest time is that of all of them, and its spread that of each run's longest."""
     spreads: dict[str, Spread] = {}
     words: dict[str, str] = {}
     for name in _QUANTITIES:
@@ -195,6 +195,9 @@ def typical_response(runs: Sequence[RunRecord]) -> tuple[Percentiles, dict[str, 
         words=words,
         at_least=[name for name in (*spreads, "max_ms") if any(name in run.response.at_least for run in runs)],
     )
+    longest = [run.response.max_ms for run in runs if run.response.max_ms is not None]
+    if len(longest) == len(runs) and (spread := spread_of(longest)):
+        spreads["max_ms"] = spread
     return response, spreads
 
 

@@ -122,7 +122,9 @@ def _certainty(found: Findings) -> Certainty:
     decided = list(_decided(found))
     if not decided:
         return "measured"
-    return "shown" if all(decided) else "partly shown" if any(decided) else "undecided"
+    # Runs that cannot be read may be the ones that would have changed the answer.
+    whole = all(decided) and not found.bundle.unreadable_runs
+    return "shown" if whole else "partly shown" if any(decided) else "undecided"
 
 
 def _decided(found: Findings) -> Iterator[bool]:

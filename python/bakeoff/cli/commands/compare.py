@@ -292,15 +292,19 @@ def _document(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) 
 
 
 def show_found(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) -> None:
-    from ...report.answer import unreadable_in
-    from ...report.words.bundles import analysis_words, answers_of, headline_words
+    from ...report.between_bundles import answer_between
+    from ...report.text.first_screen import first_lines, wants_colour
+    from ...report.words.bundles import analysis_words
 
+    answer, _ = answer_between(joined, found)
+    for line in first_lines(answer.first, colour=wants_colour()):
+        show(line, escaped=True)
+    show()
     for name, folders in joined.folders.items():
         for folder in folders:
             show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
-    headline = [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))]
-    show("".join(f"\n* {words}" for words in headline) + "\n")
+    show("".join(f"\n* {words}" for words in answer.headline) + "\n")
     rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = analysis_words(found)

@@ -26,10 +26,8 @@ from ...findings.between_bundles.both_sides import Joined
 from ...findings.between_bundles.comparison import BundleComparison
 from ...findings.between_bundles.conditions import Change
 from ...terminal import printable
-from ..answer import Answer, answer_of, unreadable_in
-from ..words.answer_sentence import WORDS_MAX
-from ..words.bundles import answers_of, headline_words
-from ..words.cells import not_valid_words
+from ..answer import Answer, answer_of
+from ..between_bundles import answer_between
 
 if TYPE_CHECKING:
     import jinja2
@@ -134,33 +132,10 @@ def write_comparison(path: Path, joined: Joined, found: BundleComparison, held: 
     """One file that needs nothing else. held: what became of the conditions that were asked for."""
     from ..charts.figures import figures_of
 
-    answers = answers_of(found, joined)
-    leading = [answer for metric, answer in answers if metric is answers[0][0]]
-    metrics = list({metric.name: metric for metric, _ in answers}.values())
-    answer = answer_of(joined, metrics, leading)
-    sides = Sides(**joined.folders, changed=found.changed, further=answers[len(leading) :], held=list(held))
-    told = _told(answer, found, [*unreadable_in(joined.bundles), *headline_words(found, answers)])
-    page = render_html(joined, told, figures_of(joined, answer), sides)
+    answer, further = answer_between(joined, found)
+    sides = Sides(**joined.folders, changed=found.changed, further=further, held=list(held))
+    page = render_html(joined, answer, figures_of(joined, answer), sides)
     return write_text(path.parent, path.name, page)
-
-
-def _told(answer: Answer, found: BundleComparison, headline: Sequence[str]) -> Answer:
-    """With what is said of bundles in place of what is said of contestants in common blocks."""
-    gone = [f"{label}: not compared: not every bundle has it" for label in found.gone]
-    notes = list(dict.fromkeys(note for c in answer.comparisons for note in c.notes))
-    doubt = answer.first.doubt
-    if found.comparisons[0].design == "two bundles":
-        doubt = "with one bundle per side, this applies to these two bundles, not to the systems"
-    first = {"answer": headline[0], "doubt": doubt} if len(headline[0].split()) <= WORDS_MAX else {"doubt": doubt}
-    changes = {
-        "first": answer.first.model_copy(update=first),
-        "headline": [*headline, *not_valid_words(answer.cells)],
-        "validity": [answer.validity[0], *found.doubts, *gone, *found.left_out],
-        "undeclared": [],
-        "limits": [*(f"{note[:1].upper()}{note[1:]}." for note in notes), *answer.limits],
-        "comparisons": [c.model_copy(update={"notes": []}) for c in answer.comparisons],
-    }
-    return answer.model_copy(update=changes)
 
 
 @dataclass(frozen=True)

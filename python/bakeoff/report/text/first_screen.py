@@ -44,19 +44,19 @@ def _table(first: FirstScreen) -> Iterator[str]:
     plain = [[row.name.removeprefix(shared), row.value_words, "", row.change, row.verdict] for row in first.rows]
     change = first.change_head.replace(shared, "", 1) if shared else first.change_head
     head = [shared.rstrip(" ="), first.value_head, "", change if len(settings) == 1 else "", ""]
-    # A long head of the values stands on a line of its own.
-    headed = [[head[0], "", "", head[3], ""], *plain]
-    used = sum(max(map(len, column)) + 2 for column in zip(*headed, strict=True))
+    # A head that is much longer than its values would take the bars' room: it stands on a line of its own.
+    with_head = len(first.value_head) <= max(len(row.value_words) for row in first.rows) + 4
+    widest = [head[0], first.value_head if with_head else "", "", *head[3:]]
+    used = sum(max(map(len, column)) + 2 for column in zip(widest, *plain, strict=True)) - 2
     room = min(_BAR_MAX, WIDTH - used) if any(row.value is not None for row in first.rows) else 0
     room = room if room >= _BAR_MIN else 0
     rows = [[*cells[:2], _bar(row, first.rows, room), *cells[3:]] for cells, row in zip(plain, first.rows, strict=True)]
-    with_head = len(first.value_head) <= room + 12
     lines = [[one_line(cell) for cell in line] for line in ([head] if with_head else []) + rows]
     shown = iter(aligned(lines, {0, 2, 3, 4}))
     if with_head:
         yield next(shown)
     else:
-        yield one_line(", ".join(filter(None, (head[0], first.value_head))))
+        yield one_line(", ".join(filter(None, (head[0], first.value_head, head[3]))))
     before = None
     for row, line in zip(first.rows, shown, strict=True):
         if len(settings) > 1 and row.setting_words != before:

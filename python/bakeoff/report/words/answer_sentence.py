@@ -350,7 +350,7 @@ def certainty_words(found: Findings, certainty: str) -> str:
     """ "shown in 5 of 8 comparisons"."""
     if certainty != "partly shown":
         return {"measured": "measured; nothing is compared"}.get(certainty, certainty)
-    if found.search is None and not found.held and found.comparisons:
-        decided = sum(c.claims_difference or c.verdict == "equivalent" for c in found.comparisons)
+    decided = sum(c.claims_difference or c.verdict == "equivalent" for c in found.comparisons)
+    if found.search is None and not found.held and decided < len(found.comparisons):
         return f"shown in {decided} of {len(found.comparisons)} comparisons"
     return "shown in part"
