@@ -14,14 +14,14 @@ pub enum Element<'a> {
     Int(i64),
     Text(&'a [u8]),
     Null,
-    /// So many elements follow.
+    /// The number of elements that follow.
     Array(usize),
 }
 
 /// What the server answered, and its size in bytes.
 pub type Answer<T> = (Result<T, OpError>, usize);
 
-/// Writes the head of a request of so many parts.
+/// Writes the head of a request with this number of parts.
 #[inline]
 pub fn parts(request: &mut Vec<u8>, count: usize) {
     head(request, b'*', count);
