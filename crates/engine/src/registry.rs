@@ -57,7 +57,10 @@ impl Workload {
     /// Whether sessions of this kind of system are what it asks.
     fn fits(&self, driver: &Registration) -> bool {
         let client = &driver.client;
-        let shape = !matches!((&self.execute, client.make), (Execute::Sql(_), Make::Records(_)));
+        let shape = match self.execute {
+            Execute::Sql(_) => matches!(client.make, Make::Sql(_)),
+            Execute::Records(_) => !matches!(client.make, Make::Documents(_)),
+        };
         shape && (client.offers.has(Offer::Transactions) || !self.transactions)
     }
 }
@@ -126,7 +129,7 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         (Execute::Records(run), Make::Sql(make)) => {
             run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
         }
-        (Execute::Sql(_), Make::Records(_)) => Err(another(spec)),
+        (Execute::Sql(_), Make::Records(_)) | (_, Make::Documents(_)) => Err(another(spec)),
     }
 }
 

@@ -2,6 +2,9 @@
 //! own session. The future of a call is in a slot next to the session, so nothing is allocated for it.
 mod object;
 
+use crate::document::{
+    Collection, CollectionSpec, Condition, DocumentSession, DocumentUse, Expect, Found, Keyed, Patch, Select,
+};
 use crate::endpoint::Asked;
 use crate::outcome::OpError;
 use crate::pipeline::{Part, Pipeline};
@@ -102,7 +105,29 @@ impl AnyRecords {
     }
 }
 
+/// Any session that has documents.
+pub struct AnyDocuments {
+    session: Box<dyn object::DocumentObject>,
+    slot: Slot,
+}
+
+impl AnyDocuments {
+    pub fn new(session: impl DocumentSession + Transactional + 'static) -> Self {
+        Self {
+            session: Box::new(session),
+            slot: Slot::default(),
+        }
+    }
+}
+
 impl Asked for AnySql {
+    #[inline]
+    fn asked(&self) -> Option<u32> {
+        self.session.asked()
+    }
+}
+
+impl Asked for AnyDocuments {
     #[inline]
     fn asked(&self) -> Option<u32> {
         self.session.asked()
@@ -119,7 +144,7 @@ impl Asked for AnyRecords {
     }
 }
 
-/// A session trait for [`AnySql`]: each call is the object's.
+/// A session trait for [`AnySql`] or [`AnyDocuments`]: each call is the object's.
 macro_rules! through_the_slot {
     ($(fn $method:ident($($name:ident: $type:ty),*) -> $out:ty;)*) => {
         $(#[inline]
@@ -154,6 +179,37 @@ impl SqlSession for AnySql {
 }
 
 impl Transactional for AnySql {
+    through_the_slot! {
+        fn begin(access: Access) -> ();
+        fn commit() -> ();
+        fn rollback() -> ();
+    }
+}
+
+impl DocumentSession for AnyDocuments {
+    fn asked(&self) -> Option<u32> {
+        self.session.asked()
+    }
+
+    through_the_slot! {
+        fn attach(collections: &[CollectionSpec]) -> ();
+        fn prepare(collection: Collection, uses: &[DocumentUse<'_>]) -> ();
+        fn create_collection(collection: &CollectionSpec) -> ();
+        fn drop_collection(collection: &CollectionSpec) -> ();
+        fn collection_exists(collection: &CollectionSpec) -> bool;
+        fn get(collection: Collection, key: &[u8], select: Select<'_>) -> Option<&Found>;
+        fn get_batch(collection: Collection, keys: &[&[u8]], select: Select<'_>, each: &mut dyn FnMut(&Found)) -> u64;
+        fn put(collection: Collection, document: Keyed<'_>, expect: Expect<'_>) -> Option<u64>;
+        fn put_batch(collection: Collection, documents: &[Keyed<'_>]) -> u64;
+        fn patch(collection: Collection, key: &[u8], values: &[Patch<'_>]) -> Option<u64>;
+        fn delete(collection: Collection, key: &[u8], revision: Option<&[u8]>) -> Option<u64>;
+        fn find(collection: Collection, conditions: &[Condition<'_>], select: Select<'_>, limit: Option<u32>, each: &mut dyn FnMut(&Found)) -> u64;
+        fn count(collection: Collection, conditions: &[Condition<'_>]) -> u64;
+        fn range(collection: Collection, start: &[u8], limit: Option<u32>, select: Select<'_>, each: &mut dyn FnMut(&Found)) -> u64;
+    }
+}
+
+impl Transactional for AnyDocuments {
     through_the_slot! {
         fn begin(access: Access) -> ();
         fn commit() -> ();

@@ -5,7 +5,7 @@
 //! clients need not be `Send`. A session has at most one operation in flight.
 //!
 //! Drivers keep [`Driver`]; everybody else knows objects ([`AnyDriver`]), whose sessions are of one shape ([`Make`]).
-use crate::any::{AnyRecords, AnySql};
+use crate::any::{AnyDocuments, AnyRecords, AnySql};
 use crate::needs::{Needs, Offers};
 use crate::outcome::{OpError, Trouble};
 use crate::run::{RunSpec, RunnerKind};
@@ -69,6 +69,7 @@ pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
 pub enum Make {
     Sql(MakeDriver<AnySql>),
     Records(MakeDriver<AnyRecords>),
+    Documents(MakeDriver<AnyDocuments>),
 }
 
 impl<D: Driver> AnyDriver<D::Session> for Arc<D> {

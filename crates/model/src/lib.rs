@@ -1,7 +1,7 @@
 //! What crosses the boundary between the two planes, and the interfaces every driver and workload keeps.
 //!
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
-//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`any`] has each as an object, [`sql_records`] makes the one of the
+//! sessions, [`record`], [`sql`] and [`document`] are the three shapes of a session, [`any`] has each as an object, [`sql_records`] makes the one of the
 //! other, [`pipeline`] is what a session may be sent at once, [`transaction`] what only some have, [`needs`] what is
 //! checked against what a driver offers, [`workload`] asks the questions, [`outcome`]
 //! names how each one ended, [`time`] is how anybody waits, [`random`] has random numbers from a seed; [`options`] are checked and described from their own lines,
@@ -13,6 +13,7 @@
 pub mod any;
 pub mod deadlines;
 pub mod dialect;
+pub mod document;
 pub mod driver;
 pub mod endpoint;
 pub mod event;

@@ -21,10 +21,18 @@ pub enum Offer {
     Pipeline,
     /// Encrypted connections.
     Tls,
+    /// Single paths of a document can be set without reading it.
+    Patch,
+    /// A document can be written only if nobody has changed it since it was read.
+    Revisions,
+    /// Documents can be found by what is in them.
+    Find,
+    /// Finding by a path can use an index.
+    PathIndex,
 }
 
 impl Offer {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::Transactions,
         Self::Scan,
         Self::CountsFound,
@@ -32,6 +40,10 @@ impl Offer {
         Self::PlainIndex,
         Self::Pipeline,
         Self::Tls,
+        Self::Patch,
+        Self::Revisions,
+        Self::Find,
+        Self::PathIndex,
     ];
 
     /// In "tpcc needs ..., which redis does not offer".
@@ -44,6 +56,10 @@ impl Offer {
             Self::PlainIndex => "a plain index in place of the primary key",
             Self::Pipeline => "statements sent together (a pipeline)",
             Self::Tls => "encrypted connections",
+            Self::Patch => "setting single paths of a document",
+            Self::Revisions => "writes that depend on a document's revision",
+            Self::Find => "finding documents by what is in them",
+            Self::PathIndex => "indexes on paths of a document",
         }
     }
 }

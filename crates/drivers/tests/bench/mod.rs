@@ -173,6 +173,7 @@ impl System {
         session(&*match self.client.make {
             Make::Records(make) => make(&self.spec).unwrap(),
             Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_sql),
+            Make::Documents(_) => panic!("{} has no records", self.client.name),
         })
         .await
     }
@@ -180,7 +181,7 @@ impl System {
     pub async fn sql(&self) -> AnySql {
         match self.client.make {
             Make::Sql(make) => session(&*make(&self.spec).unwrap()).await,
-            Make::Records(_) => panic!("{} speaks no SQL", self.client.name),
+            Make::Records(_) | Make::Documents(_) => panic!("{} speaks no SQL", self.client.name),
         }
     }
 }

@@ -1,4 +1,7 @@
 //! The traits that sessions are objects of. In a room of their own: their calls have the names of the sessions' own.
+use crate::document::{
+    Collection, CollectionSpec, Condition, DocumentSession, DocumentUse, Expect, Found, Keyed, Patch, Select,
+};
 use crate::outcome::OpError;
 use crate::pipeline::{Part, Pipeline};
 use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
@@ -61,6 +64,26 @@ object_form!(RecordObject<'own, 'call> of RecordSession + Transactional {
     fn scan(table: Table, start: &'call [u8], limit: Option<u32>, fields: Fields, each: &'call mut (dyn FnMut(&RowBuf) + 'call)) -> u64;
     fn insert_batch(table: Table, records: &'call [Record<'call>]) -> u64;
     fn count(table: Table) -> u64;
+    fn begin(access: Access) -> ();
+    fn commit() -> ();
+    fn rollback() -> ();
+});
+
+object_form!(DocumentObject<'own, 'call> of DocumentSession + Transactional {
+    fn attach(collections: &'call [CollectionSpec]) -> ();
+    fn prepare(collection: Collection, uses: &'call [DocumentUse<'call>]) -> ();
+    fn create_collection(collection: &'call CollectionSpec) -> ();
+    fn drop_collection(collection: &'call CollectionSpec) -> ();
+    fn collection_exists(collection: &'call CollectionSpec) -> bool;
+    fn get(collection: Collection, key: &'call [u8], select: Select<'call>) -> Option<&'own Found>;
+    fn get_batch(collection: Collection, keys: &'call [&'call [u8]], select: Select<'call>, each: &'call mut (dyn FnMut(&Found) + 'call)) -> u64;
+    fn put(collection: Collection, document: Keyed<'call>, expect: Expect<'call>) -> Option<u64>;
+    fn put_batch(collection: Collection, documents: &'call [Keyed<'call>]) -> u64;
+    fn patch(collection: Collection, key: &'call [u8], values: &'call [Patch<'call>]) -> Option<u64>;
+    fn delete(collection: Collection, key: &'call [u8], revision: Option<&'call [u8]>) -> Option<u64>;
+    fn find(collection: Collection, conditions: &'call [Condition<'call>], select: Select<'call>, limit: Option<u32>, each: &'call mut (dyn FnMut(&Found) + 'call)) -> u64;
+    fn count(collection: Collection, conditions: &'call [Condition<'call>]) -> u64;
+    fn range(collection: Collection, start: &'call [u8], limit: Option<u32>, select: Select<'call>, each: &'call mut (dyn FnMut(&Found) + 'call)) -> u64;
     fn begin(access: Access) -> ();
     fn commit() -> ();
     fn rollback() -> ();
