@@ -119,7 +119,7 @@ def plans_of_pages() -> list[tuple[str, str]]:
         (path.stem, block)
         for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
         for block in re.findall(r"```toml\n(.*?)```", path.read_text(), re.DOTALL)
-        if "title =" in block or "\n[workload]" in block and "[systems." in block
+        if "title =" in block or ("\n[workload]" in block and "[systems." in block)
     ]
 
 
