@@ -11,7 +11,7 @@ help:
 	@echo "make test-fast    tests of pure logic only, in seconds"
 	@echo "make test-systems every version of every server, every workload on each, and the largest clusters: hundreds of MB"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
-	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
+	@echo "make bench        bakeoff and its peers on managed servers: about two hours, on a quiet machine"
 	@echo "make wheel        a wheel in dist/ that needs no Rust, for any Linux of ARCH=x86_64 or aarch64, and its test"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
 
@@ -28,7 +28,7 @@ environment: $(VENV)/.installed engine
 	@ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
 
 mariadb: $(VENV)/.installed
-	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB could not be had here; the demonstration leaves it out."
+	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB is not available here; the demonstration leaves it out."
 
 # Before the long build begins: what would stop it.
 tools:
@@ -94,8 +94,8 @@ docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m benches.tutorial --check
 
-# By way of the source distribution, so that a wheel holds nothing that it lacks. zig links to the glibc that the wheel's tag
-# names. The first build of an ARCH takes minutes; what it needs is kept in build/wheel.
+# Builds the wheel from the source distribution, so that neither has a file that the other lacks. zig links to the glibc
+# that the wheel's tag names. The first build of an ARCH takes minutes; what it needs is kept in build/wheel.
 ARCH ?= x86_64
 TOOLS := build/wheel
 wheel: | tools

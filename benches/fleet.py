@@ -7,7 +7,7 @@
     .venv/bin/python -m benches.fleet largest            # two minutes: 50 clients x 50 threads of YCSB C on MariaDB
 
 `start` and `cost` have three load machines made of namespaces, and need root; the clocks of those are hours apart, by
-times that are known. `largest` has two Dask workers on this machine, and a private MariaDB. Figures are of a machine
+times that are known. `largest` has two Dask workers on this machine, and a managed MariaDB. Figures are of a machine
 that nobody else uses.
 """
 

@@ -1,4 +1,4 @@
-"""How long a private system takes from `bakeoff run` to its first operation: the load's first row.
+"""How long a managed system takes from `bakeoff run` to its first operation: the load's first row.
 
     .venv/bin/python -m benches.starting                      # all that are installed
     .venv/bin/python -m benches.starting galera cassandra-3   # these

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A test says the same of the same code on every machine, however slow. `--hypothesis-profile explore` draws anew.
+# A test says the same of the same code on every machine, however slow. `--hypothesis-profile explore` draws again.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", settings.get_profile("same"), derandomize=False)
 settings.load_profile("same")
 
-# A session of tests is no neighbour of another's, nor of what somebody measures on this machine.
+# A session of tests disturbs neither another one nor what somebody measures on this machine.
 os.environ["BAKEOFF_LOCK_DIR"] = tempfile.mkdtemp(prefix="bakeoff-test-locks-")
 atexit.register(shutil.rmtree, os.environ["BAKEOFF_LOCK_DIR"], ignore_errors=True)
 

@@ -235,7 +235,7 @@ def _machine() -> MachineFacts:
         cpu_governor="performance",
         python="3.11.7",
         engine="bakeoff-engine 0.1.0",
-        warnings=["the machine is virtual: neighbours may disturb"],
+        warnings=["the machine is virtual: other guests may disturb"],
     )
 
 

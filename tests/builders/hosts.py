@@ -11,7 +11,7 @@ its own, and dies with the process that made it, however that ends.
 
 The controller has an address and no more of its own: it sees this machine's files. `lacks` says what keeps a machine
 from this. A namespace is held by a process that the kernel kills with its parent, and goes with its last process; the
-names of links are those of hosts, and stand in the controller's namespace alone.
+names of links are those of hosts, and are in the controller's namespace alone.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Host:
         return [number for number in there if start_ticks(number) is not None]
 
     def cut(self) -> None:
-        """Nothing that it sends arrives, and nothing that is sent to it; it is told of neither."""
+        """Nothing that it sends arrives, and nothing that is sent to it; it learns of neither."""
         self._link("down")
 
     def mend(self) -> None:

@@ -41,7 +41,7 @@ def test_pods_are_asked_for_by_name_image_and_number() -> None:
     assert container["args"][:4] == ["dask-worker", "--nthreads", "1", "--no-nanny"]
 
 
-def test_a_cluster_that_is_there_already_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_exists_already_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     operator = pytest.importorskip("dask_kubernetes.operator")
 
     def there_already(**asked: Any) -> None:

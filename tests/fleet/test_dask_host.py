@@ -1,5 +1,5 @@
 """Engines through Dask, on worker processes of this machine: what comes back is what local ones give, and each way of
-losing a machine is told by its name."""
+losing a machine is reported by its name."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_leaving_ends_engines_keepers_and_tasks_and_the_machines_are_free_at_onc
     assert len(host.free()) == 2
 
 
-def test_an_engine_that_is_killed_is_told_as_on_this_machine(host: DaskHost, tmp_path: Path) -> None:
+def test_an_engine_that_is_killed_is_reported_as_on_this_machine(host: DaskHost, tmp_path: Path) -> None:
     with begun(host, tmp_path) as engines:
         os.kill(engines.pids()[2], signal.SIGKILL)
         with pytest.raises(EngineError, match=r"client 1 on Dask worker 2 .*SIGKILL"):

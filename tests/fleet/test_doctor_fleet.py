@@ -30,7 +30,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def look(cluster: Cluster, servers: Servers) -> list[CheckedMachine]:
-    """Again where the machine on which all of this runs had no time for it: that is told of a visit as of a run."""
+    """Again where the machine on which all of this runs had no time for it: that is reported of a visit as of a run."""
     for _ in range(10):
         with DaskHost(cluster, min_clients=2, wait_s=60) as host:
             found = check_machines(host, servers)
@@ -142,7 +142,7 @@ preset = "c"
     ]
 
 
-def test_the_servers_are_those_that_were_there_before_the_plan() -> None:
+def test_the_servers_are_those_that_existed_before_the_plan() -> None:
     text = """
 title = "t"
 [systems.a]

@@ -9,7 +9,7 @@ from benches.suite.rows import Row
 
 
 def result_of(bench: Bench, row: Row, monkeypatch: pytest.MonkeyPatch) -> RowResult:
-    """A late last look is to find the client still there: where it does not, the client runs for longer."""
+    """The last reading, however late, must find a running client: if it does not, the client runs for longer."""
     for margin_s in (1.5, 6.0):
         monkeypatch.setattr(suite_client, "MARGIN_S", margin_s)
         try:

@@ -55,7 +55,7 @@ class Going:
         return found
 
     def measured_run(self, after: str = "") -> str:
-        """The first after this one of which operations are told."""
+        """The first after this one of which operations are reported."""
         return self.first(Second, lambda second: second.run > after, f"a run after {after!r} measures").run
 
     def ended(self, run: str) -> RunEnds:

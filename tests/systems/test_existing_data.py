@@ -23,7 +23,7 @@ pytestmark = pytest.mark.servers
 
 TABLES, ROWS = 2, 500
 PLAN = """
-title = "What is there"
+title = "Existing data"
 
 [systems.mine]
 kind = "mariadb"
@@ -202,7 +202,7 @@ def test_inserts_go_on_after_a_run_that_was_cut_short(tmp_path: Path) -> None:
     dry = bakeoff("run", plan, "--dry-run", "--set", "workload.records=400", cwd=tmp_path)
     assert dry.code == 2
     assert "row count: expected at least 400 rows, found 300 rows" in dry.err
-    assert "2 runs: 1 cell x 2 repetitions" in dry.out, "what was asked is told all the same"
+    assert "2 runs: 1 cell x 2 repetitions" in dry.out, "the plan is printed all the same"
     assert bakeoff("run", plan, "--together", cwd=tmp_path).code == 0
     last = max(only_bundle(tmp_path).runs, key=lambda run: run.order)
     shutil.rmtree(only_bundle(tmp_path).folder / "runs" / last.id)
@@ -223,7 +223,7 @@ def test_a_plan_that_is_refused_before_anything_was_measured_leaves_nothing(tmp_
     assert not (tmp_path / "bakeoff-results").exists()
 
 
-def test_data_that_are_there_and_data_that_are_loaded_stand_in_one_plan_and_are_not_compared(tmp_path: Path) -> None:
+def test_data_that_exist_and_data_that_are_loaded_are_in_one_plan_and_are_not_compared(tmp_path: Path) -> None:
     """The data of one stay, with what its runs stored; the other's are put back."""
     own = "[systems.mine]\ndata = 'existing'\nreset = 'none'"
     text = FILE.replace("[systems.mine]", own).replace("[workload]", "[systems.fresh]\nkind = 'sqlite'\n[workload]")

@@ -160,7 +160,7 @@ def test_a_worker_of_another_authority_is_none_of_the_machines(fleet: Fleet, tmp
     assert {client.machine for client in run.clients} == {host.name for host in fleet.machines}
 
 
-def test_a_scheduler_in_plain_sight_is_told_no_password_and_may_be_asked_without_one(
+def test_a_scheduler_in_plain_sight_receives_no_password_and_may_be_asked_without_one(
     fleet: Fleet, tmp_path: Path
 ) -> None:
     plain = Cluster(fleet.network.host("plain"), folder=None)

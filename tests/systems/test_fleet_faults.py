@@ -66,7 +66,7 @@ def going(fleet: Fleet, tmp_path: Path) -> Iterator[Callable[..., Going]]:
 
 @dataclass(frozen=True)
 class Fault:
-    """said: in the run's failure, beside the machine's name."""
+    """said: in the run's failure, next to the machine's name."""
 
     name: str
     strike: Callable[[Fleet, Host], None]

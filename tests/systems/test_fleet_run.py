@@ -178,7 +178,7 @@ def said_by(pid: int) -> str:
         return ""
 
 
-def test_a_server_is_loaded_from_three_machines_and_only_engines_are_told_its_password(
+def test_a_server_is_loaded_from_three_machines_and_only_engines_receive_its_password(
     fleet: Fleet, server: MariaDbOnHost, tmp_path: Path
 ) -> None:
     plan = ON_MARIADB.format(address=server.address, user=server.user) + fleet.cluster.plan

@@ -146,7 +146,7 @@ def test_no_worker_and_no_engine_outlives_the_run(sshd: Sshd, tmp_path: Path, si
     ("script", "what"),
     [("echo 3.2.1", "cannot run a client: it is Python 3.2.1"), ("echo no such room >&2; exit 1", "no such room")],
 )
-def test_a_python_that_can_hold_no_client_is_told_by_its_machine(
+def test_a_python_that_can_hold_no_client_is_reported_by_its_machine(
     here: Sshd, tmp_path: Path, script: str, what: str
 ) -> None:
     python = tmp_path / "python"
@@ -169,7 +169,7 @@ def test_a_python_that_does_not_begin_is_given_up(here: Sshd, tmp_path: Path) ->
         assert [free.name for free in host.free()] == ["load1"]
 
 
-def test_a_machine_that_ssh_does_not_reach_is_told_by_its_name(here: Sshd) -> None:
+def test_a_machine_that_ssh_does_not_reach_is_reported_by_its_name(here: Sshd) -> None:
     with pytest.raises(BakeoffError) as caught, opened((AWAY,)):
         pass
     assert f"{AWAY} cannot be reached by SSH" in caught.value.what

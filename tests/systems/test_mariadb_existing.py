@@ -1,4 +1,4 @@
-"""A MariaDB that is there: read, never changed, and spoken to over TLS."""
+"""An existing MariaDB: read, never changed, and reached over TLS."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def encrypted(mariadb_program: Any) -> Iterator[MariaDb]:
         system.stop()
 
 
-def test_a_private_server_with_tls_has_a_certificate_that_the_load_trusts(encrypted: MariaDb) -> None:
+def test_a_managed_server_with_tls_has_a_certificate_that_the_load_trusts(encrypted: MariaDb) -> None:
     driver, _ = encrypted.engine_driver()
     assert driver["tls"] == {"ca_file": str(encrypted.server.authority), "verify": True}
     assert node_of(encrypted).facts().portable["tls"].startswith("TLS_")

@@ -1,4 +1,4 @@
-"""Private MariaDB servers by version, each fetched if this machine has none: made, loaded, run and put back alike.
+"""Managed MariaDB servers by version, each fetched if this machine has none: made, loaded, run and put back alike.
 
 Two are enough to see that each is treated as its age wants; all of them are `slow`, for what they weigh (370 MB).
 """

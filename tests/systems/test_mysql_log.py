@@ -72,7 +72,7 @@ def test_adjusted_settings_are_listed_once() -> None:
         ("9.7.4", "MySQL Community Server - GPL", Product("MySQL", "9.7.4")),
     ],
 )
-def test_the_product_is_told_from_version_and_comment(version: str, comment: str, product: Product) -> None:
+def test_the_product_is_distinguished_from_version_and_comment(version: str, comment: str, product: Product) -> None:
     assert detect_product(version, comment) == product
 
 

@@ -107,9 +107,9 @@ def test_a_file_without_a_key_is_refused_by_name(tmp_path: Path) -> None:
     [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"\xff" * 64, greeting(b"\xff\xfe")]
     + [packet(0, b"\x0a" + b"\xff" * length) for length in range(40)],
 )
-def test_who_is_no_server_is_told_as_such(said: bytes) -> None:
+def test_who_is_no_server_is_reported_as_such(said: bytes) -> None:
     with server([said]) as (address, _):
-        error = failure(address, timeout_s=2)  # two of them wait for more than they are told
+        error = failure(address, timeout_s=2)  # two of them wait for more than they get
     assert str(address) in error.what
     assert "proxy" in error.hint
     assert "died" not in error.what

@@ -48,7 +48,7 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
         (InternalError("Packet sequence number wrong - got 55 expected 0"), "address of a MariaDB or MySQL server"),
     ],
 )
-def test_what_is_no_server_as_asked_for_is_told_with_what_to_do(error: Exception, hint: str) -> None:
+def test_what_is_no_server_as_asked_for_is_reported_with_what_to_do(error: Exception, hint: str) -> None:
     told = Control(Login(Address("db1", 3306), "bench", "secret"), where="systems.ours")._explained(
         error, logged_in=True
     )
@@ -79,14 +79,14 @@ def test_a_client_library_of_before_is_refused_with_what_to_do(kind: str, client
     assert refused.hint == "leave `client` out: bakeoff's own client makes the load, with `tls`, too"
 
 
-def test_a_key_of_a_server_is_found_relative_to_the_plan_and_a_private_one_needs_none() -> None:
+def test_a_key_of_a_server_is_found_relative_to_the_plan_and_a_managed_one_needs_none() -> None:
     keyed = configured("mysql", Path("/plans"), {"address": "db1", "server_public_key_file": "key.pem"})
     assert keyed.engine_driver()[0]["server_public_key_file"] == "/plans/key.pem"
     managed = refusal("mariadb", {"start": True, "server_public_key_file": "key.pem"})
     assert managed.where == "systems.mariadb.server_public_key_file"
 
 
-def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
+def test_allowed_words_are_named_as_a_plan_writes_them() -> None:
     assert refusal("mariadb", {"start": True, "client": "odbc"}).hint == "it is one of: wire"
     hint = refusal("mariadb", {"start": True, "io": "epoll"}).hint
     assert " schema," in hint

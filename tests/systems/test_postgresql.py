@@ -172,7 +172,7 @@ def test_counters_grow_with_work_and_sessions_come_and_go(cleared: PostgreSql) -
     node = cast(ServerNode, node_of(cleared))
     before = node.counters()
     fill(cleared)
-    node._status_at = 0.0  # read anew, however soon
+    node._status_at = 0.0  # read again, however soon
     after, gauges = node.counters(), node.gauges()
     assert after["wal_position_bytes"] - before["wal_position_bytes"] > ROWS * 200
     assert {"database.xact_commit", "database.blks_hit", "database.deadlocks", "database.temp_bytes"} <= after.keys()
@@ -246,7 +246,7 @@ def test_the_oldest_and_the_newest_major_tell_the_same_of_themselves(place: Path
 # -- existing servers ---------------------------------------------------------------------------------------------
 
 
-def test_an_existing_server_is_told_apart_by_its_level_of_durability(
+def test_an_existing_server_is_distinguished_by_its_level_of_durability(
     postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system = existing(postgresql, monkeypatch, durability="none")
@@ -368,7 +368,7 @@ def test_a_database_that_is_not_there_is_made_where_that_is_asked_and_by_no_look
         postgresql.control.rows('DROP DATABASE "a new one"')
 
 
-def test_a_server_that_is_not_there_is_told_in_one_sentence() -> None:
+def test_a_server_that_is_not_there_is_reported_in_one_sentence() -> None:
     control = Control(Login(Address("127.0.0.1", 1), "bench", ""), "bakeoff", where="systems.p")
     with pytest.raises(ServerError, match=r"could not connect to 127.0.0.1:1: connection refused"):
         control.value("SELECT 1")

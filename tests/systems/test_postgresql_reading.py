@@ -50,7 +50,7 @@ def test_a_failed_start_is_explained(log: str, kind: type[Exception], words: str
         ("something else 1.2", None),
     ],
 )
-def test_the_version_is_told_from_what_the_program_says(said: str, version: str | None) -> None:
+def test_the_version_is_distinguished_from_what_the_program_says(said: str, version: str | None) -> None:
     assert version_of(said) == version
 
 
@@ -59,11 +59,11 @@ def test_the_version_is_told_from_what_the_program_says(said: str, version: str 
     [
         (20, None, False),
         (20, Entry("set", True, 20), True),
-        (21, Entry("set", True, 20), False),  # made anew by somebody else
+        (21, Entry("set", True, 20), False),  # created again by somebody else
         (21, Entry("set", False, 20), True),  # made by the load that was cut short
         (20, Entry("set", False, 20), False),
         (19, Entry("set", False, 20), False),  # there before the load began
-        (5, Entry("set", False, 2**32 - 5), True),  # numbers have begun anew
+        (5, Entry("set", False, 2**32 - 5), True),  # numbers have begun again
     ],
 )
 def test_a_table_is_known_by_its_number(number: int, entry: Entry | None, ours: bool) -> None:

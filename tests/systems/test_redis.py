@@ -171,6 +171,6 @@ def test_what_survives_follows_from_two_settings(appendonly: str, appendfsync: s
     assert survival({"appendonly": appendonly, "appendfsync": appendfsync}).level == level
 
 
-def test_the_version_is_told_from_what_the_program_says() -> None:
+def test_the_version_is_distinguished_from_what_the_program_says() -> None:
     assert version_of("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1") == "7.0.15"
     assert version_of("Server v=8.1.1 sha=00000000:0") is None

@@ -121,7 +121,9 @@ def test_the_lag_is_counted_from_positions_and_grows_while_nothing_is_applied(
     assert time.monotonic() > written
 
 
-def test_an_applier_that_has_stopped_with_an_error_is_told_in_its_words(pair: MariaDb, replica: DatabaseServer) -> None:
+def test_an_applier_that_has_stopped_with_an_error_is_reported_in_its_words(
+    pair: MariaDb, replica: DatabaseServer
+) -> None:
     number = next_id(pair)
     only_on_replica(replica, f"INSERT INTO bakeoff.t VALUES ({number}, 'other')")
     insert(pair, number)
@@ -161,7 +163,7 @@ def test_of_a_table_too_large_to_be_read_whole_the_ends_are_compared(
     assert check.actual.endswith("; of t (large) only the first and last 2 rows by primary key were compared")
     assert pair.replication.contents.size_bytes(pair.server, "t") >= 16 << 10, "its file's first pages"
     only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'other' WHERE id = {first + 4}")
-    assert pair.agreement(["t"])[0].ok, "it stands in the middle"
+    assert pair.agreement(["t"])[0].ok, "the row is in the middle"
     only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'row' WHERE id = {first + 4}")
     only_on_replica(replica, f"UPDATE bakeoff.t SET v = NULL WHERE id = {first + 8}")
     (check, _) = pair.agreement(["t"])
@@ -225,7 +227,7 @@ def test_members_that_were_killed_come_back_and_hold_all_that_was_acknowledged(
         assert all(check.ok for check in pair.agreement(["t"]))
 
 
-def test_a_replica_comes_back_before_its_primary_and_follows_once_that_is_there(
+def test_a_replica_comes_back_before_its_primary_and_follows_once_that_exists(
     pair: MariaDb, replica: DatabaseServer
 ) -> None:
     insert(pair, number := next_id(pair))

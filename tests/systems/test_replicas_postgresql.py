@@ -190,7 +190,7 @@ def test_members_that_were_killed_come_back_and_hold_all_that_was_acknowledged(
         assert all(check.ok for check in pair.agreement(["t"]))
 
 
-def test_a_replica_comes_back_before_its_primary_and_follows_once_that_is_there(
+def test_a_replica_comes_back_before_its_primary_and_follows_once_that_exists(
     pair: PostgreSql, replica: DatabaseServer
 ) -> None:
     number = insert(pair)

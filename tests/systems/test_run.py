@@ -176,7 +176,7 @@ def test_a_bundle_is_written_by_one_bakeoff_at_a_time(tmp_path: Path) -> None:
     assert third.code == 0, third.err
 
 
-def test_a_second_run_on_the_same_cores_is_refused_or_says_whom_it_measured_beside(tmp_path: Path) -> None:
+def test_a_second_run_on_the_same_cores_is_refused_or_names_the_run_that_it_measured_next_to(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
@@ -197,7 +197,7 @@ def test_a_second_run_on_the_same_cores_is_refused_or_says_whom_it_measured_besi
     assert "measured next to another bakeoff run" in " ".join(beside.out.split())
 
 
-def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(ran: Path, tmp_path: Path) -> None:
+def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_repeated(ran: Path, tmp_path: Path) -> None:
     results = shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
     before = {run.id: run.started for run in only_bundle(tmp_path).runs}
     removed = sorted(before)[0]

@@ -121,7 +121,7 @@ def test_the_run_is_valid_and_its_data_were_checked_on_the_server_that_came_back
 
 
 def frozen_servers(controller: int) -> list[int]:
-    with suppress(psutil.NoSuchProcess):  # it is started anew after the load
+    with suppress(psutil.NoSuchProcess):  # it is started again after the load
         servers = descendants(controller, "mariadbd")
         return [pid for pid in servers if psutil.Process(pid).status() == psutil.STATUS_STOPPED]
     return []

@@ -1,4 +1,4 @@
-"""What disturbed a run, or could not be watched in it, stands in its record and beside its figure."""
+"""What disturbed a run, or could not be watched in it, is in its record and next to its figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from commands import bakeoff, engine_through, only_bundle, write_plan
 
 PLAN = """
-title = "Beside others"
+title = "Next to others"
 
 [systems.null]
 latency_ns = 1_000_000

@@ -116,8 +116,8 @@ def unknown(seconds: list[dict[str, Any]]) -> int:
     return sum(one["response"]["count"] for one in series if one["outcome"] == "unknown")
 
 
-def test_a_private_server_is_measured_inside_and_out_and_gone_afterwards(tmp_path: Path) -> None:
-    # Without data_integrity, whose updates write the values that are there, which InnoDB does not log.
+def test_a_managed_server_is_measured_inside_and_out_and_gone_afterwards(tmp_path: Path) -> None:
+    # Without data_integrity, whose updates write the values that exist, which InnoDB does not log.
     plan = write_plan(tmp_path, PRIVATE.replace("data_integrity = true", ""))
     process = started("run", plan, "--json", cwd=tmp_path)
     try:
@@ -303,7 +303,7 @@ def tables_of(mariadb: MariaDb) -> set[str]:
     return {name for (name,) in mariadb.control.rows("SHOW TABLES IN bakeoff")}
 
 
-def test_tables_on_an_existing_server_that_bakeoff_made_are_made_anew_and_dropped_when_that_is_allowed(
+def test_tables_on_an_existing_server_that_bakeoff_made_are_recreated_and_dropped_when_that_is_allowed(
     mariadb: MariaDb, tmp_path: Path
 ) -> None:
     text, env = existing(mariadb)
@@ -376,7 +376,7 @@ def test_a_table_is_ours_while_it_is_the_one_that_we_made(mariadb: MariaDb, ledg
     assert ledger.strangers(["mine"]) == [], "a load that was cut short"
     ledger.loaded(["mine"])
     assert ledger.strangers(["mine"]) == []
-    mariadb.control.rows("UPDATE bakeoff.bakeoff_tables SET at = at - 1")  # as if made anew by a user later
+    mariadb.control.rows("UPDATE bakeoff.bakeoff_tables SET at = at - 1")  # as if created again by a user later
     assert ledger.strangers(["mine"]) == ["mine"]
     mariadb.control.rows("UPDATE bakeoff.bakeoff_tables SET state = 'loading', at = at + 100")
     assert ledger.strangers(["mine"]) == ["mine"], "it was there before the load began"

@@ -44,7 +44,7 @@ def needs_a_server(postgresql_program: Installation) -> None:
     """Fetched once when this machine has none."""
 
 
-def test_a_private_server_is_measured_inside_and_out_and_gone_afterwards(tmp_path: Path) -> None:
+def test_a_managed_server_is_measured_inside_and_out_and_gone_afterwards(tmp_path: Path) -> None:
     process = started("run", write_plan(tmp_path, PRIVATE), "--json", cwd=tmp_path)
     try:
         servers = wait_until(lambda: descendants(process.pid, "postgres"), "the server runs", of=process)
@@ -100,7 +100,7 @@ def test_an_existing_server_keeps_its_tables_until_they_are_dropped(
     text = text.replace("seed = 3", 'seed = 3\nrouting = "split"')  # by itself nothing would go to a replica
     plan = write_plan(tmp_path, text)
     tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
-    for _ in range(2):  # what the first left is made anew by the second, unasked
+    for _ in range(2):  # what the first left is created again by the second, unasked
         done = bakeoff("run", plan, cwd=tmp_path)
         assert done.code == 0, done.err
         assert postgresql.control.value(tables) == 2  # with the ledger

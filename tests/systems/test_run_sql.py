@@ -99,7 +99,7 @@ def test_an_answer_that_is_not_what_the_plan_expects_is_wrong(tmp_path: Path) ->
     assert "look.sql, statement 1: the value is not 2" in {sample.message for sample in run.error_samples}
 
 
-def test_a_check_that_does_not_hold_is_told(tmp_path: Path) -> None:
+def test_a_check_that_does_not_hold_is_reported(tmp_path: Path) -> None:
     assert run_items(tmp_path, SQLITE, nulls=2) != 0
 
 
@@ -134,7 +134,7 @@ def refusal(folder: Path, *, files: dict[str, str] | None = None, load: str = FR
         ({"items.csv": 'id,price\n1,"2\n'}, "items.csv, line 2: a quote is not closed"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, changed: dict[str, str], words: str) -> None:
+def test_what_is_wrong_in_a_file_is_reported_with_its_line(tmp_path: Path, changed: dict[str, str], words: str) -> None:
     assert words in refusal(tmp_path, files=changed)
 
 
@@ -146,11 +146,11 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, changed: 
         ("[workload.load.items]\nrows = 1\ncolumns = { id = \"weighted('x')\" }", "there is no list `x`"),
     ],
 )
-def test_what_is_wrong_with_rows_is_told(tmp_path: Path, workload: str, words: str) -> None:
+def test_what_is_wrong_with_rows_is_reported(tmp_path: Path, workload: str, words: str) -> None:
     assert words in refusal(tmp_path, load=workload)
 
 
-def test_a_row_that_the_system_refuses_is_told_with_its_file_and_line(tmp_path: Path) -> None:
+def test_a_row_that_the_system_refuses_is_reported_with_its_file_and_line(tmp_path: Path) -> None:
     for name, text in (FILES | {"items.csv": FILES["items.csv"] + "4,1,,again\n"}).items():
         (tmp_path / name).write_text(text)
     plan = ITEMS.format(system=SQLITE, expect="", nulls=1) + SHORT
@@ -177,7 +177,7 @@ def test_a_setting_that_a_script_changes_makes_the_run_invalid(tmp_path: Path) -
 
 
 EXISTING = """
-title = "what is there"
+title = "existing tables"
 [systems.sqlite]
 file = "mine.sqlite"
 data = "existing"
@@ -197,7 +197,7 @@ repetitions = 2
 """
 
 
-def test_tables_that_are_there_are_used_as_they_are(tmp_path: Path) -> None:
+def test_tables_that_exist_are_used_as_they_are(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
         mine.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, n INT)")
         mine.execute("INSERT INTO things VALUES (1, 0), (2, 0), (3, 0)")
@@ -208,7 +208,7 @@ def test_tables_that_are_there_are_used_as_they_are(tmp_path: Path) -> None:
     runs = only_bundle(tmp_path).runs
     assert [run.ok for run in runs] == [20, 20]
     assert all(check.ok for run in runs for check in run.checks)
-    assert runs[0].stream_hashes != runs[1].stream_hashes  # a run on data that another has changed draws anew
+    assert runs[0].stream_hashes != runs[1].stream_hashes  # a run on data that another has changed draws again
     with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
         assert mine.execute("SELECT SUM(n) FROM things").fetchone() == (40,)
 

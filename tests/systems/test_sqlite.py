@@ -50,7 +50,7 @@ def test_restore_brings_back_what_the_snapshot_had(tmp_path: Path) -> None:
     system = started(tmp_path)
     write(system, 100)
     system.snapshot(tmp_path / "snapshot")
-    with closing(sqlite3.connect(system.file)) as reader:  # keeps the log of the later writes beside the file
+    with closing(sqlite3.connect(system.file)) as reader:  # keeps the log of the later writes next to the file
         reader.execute("BEGIN")
         reader.execute("SELECT 1 FROM t LIMIT 1").fetchone()
         write(system, 50)

@@ -1,4 +1,4 @@
-"""What is said of each level of durability, held against servers that are killed: how many acknowledged commits are
+"""What is said of each level of durability, checked against servers that are killed: how many acknowledged commits are
 there afterwards. A power loss cannot be had here."""
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def test_runs_that_differ_alone_leave_nothing_between() -> None:
 
 
 def test_known_deviations_are_found_on_average() -> None:
-    """What is told of each part varies much; its square is right on average, with unequal numbers of runs, too."""
+    """The estimate of each part varies much; its square is right on average, with unequal numbers of runs, too."""
     rng = np.random.default_rng(7)
     told = []
     for _ in range(600):

@@ -63,7 +63,7 @@ def test_of_a_server_that_was_not_watched_only_what_is_sure_is_said() -> None:
     assert cpu_share(1.0, 3.0) == 0.25
 
 
-def test_an_embedded_engine_is_judged_by_what_its_threads_do_beside_it() -> None:
+def test_an_embedded_engine_is_judged_by_what_its_threads_do_besides_it() -> None:
     embedded = ClientNumbers(shares_cores=True, idle_ratio=0.0, client_cpu_s=4.0, harness_ratio=0.05)
     assert signs(embedded) == []
     assert signs(replace(embedded, harness_ratio=0.5)) == [

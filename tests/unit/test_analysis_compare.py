@@ -52,7 +52,7 @@ def test_latency_is_lower_or_higher_and_lower_is_better() -> None:
     assert higher.better == "B"
 
 
-def test_no_difference_names_what_could_have_been_seen() -> None:
+def test_no_difference_names_the_smallest_detectable_difference() -> None:
     found = compare(times(B, 1.001), B)
     assert found.words == (
         "no difference shown: +0.1 % (95 % CI -0.36 % to +0.56 %); smallest detectable change +0.6 % or -0.59 %"
@@ -65,7 +65,7 @@ def test_no_difference_names_what_could_have_been_seen() -> None:
     assert found.low < 1 < found.high
 
 
-def test_what_could_have_been_seen_is_seen_four_times_in_five() -> None:
+def test_the_smallest_detectable_difference_is_seen_four_times_in_five() -> None:
     random = np.random.default_rng(11)
     base = random.normal(0, 0.02, 7)
     detectable = compare(list(np.exp(base - base.mean())), [1.0] * 7).detectable_ratio
@@ -186,7 +186,7 @@ def test_an_invalid_run_of_one_side_refuses_the_comparison() -> None:
     found = judge([paired("c", RATE, "B", "A", dict(enumerate(B)), a)])[0]
     assert (found.verdict, found.better, found.ratio) == ("invalid runs", None, None)
     assert found.words == "not compared: 2 of 7 runs of A were invalid (errors, integrity)"
-    assert found.other_value is None  # the survivors' figure must not stand beside the other's
+    assert found.other_value is None  # the survivors' figure must not stand next to the other's
     assert found.base_value is not None
 
 
@@ -284,7 +284,7 @@ ABORTS = metric("abort_ratio")
 SHARES = [0.391, 0.388, 0.395, 0.390, 0.386]
 
 
-def test_a_share_of_zero_is_told_by_its_difference() -> None:
+def test_a_share_of_zero_is_reported_by_its_difference() -> None:
     found = compare(SHARES, [0.0] * 5, ABORTS)
     assert found.words == "A's abort ratio is 39 percentage points higher than B's (95 % CI +38 to +40)"
     assert (found.verdict, found.better, found.ratio) == ("higher", "B", None)

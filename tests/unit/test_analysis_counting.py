@@ -74,7 +74,7 @@ def test_the_family_of_all_cells_rarely_holds_a_false_claim() -> None:
     assert sum(claims(family) > 0 for family in families) / 800 <= 0.075
 
 
-def test_true_differences_beside_it_do_not_let_a_false_claim_through() -> None:
+def test_true_differences_next_to_it_do_not_let_a_false_claim_through() -> None:
     random, wrong = np.random.default_rng(22), 0
     for _ in range(800):
         real = [cell(random, repetitions=5, sd=0.01, change=0.3) for _ in range(4)]

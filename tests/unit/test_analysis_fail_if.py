@@ -82,7 +82,7 @@ def test_a_threshold_of_zero_asks_for_any_change_that_was_shown() -> None:
     assert status("rate < 0%", changed(-3, -1, 1)) == "undecided"
 
 
-def test_every_cell_of_the_objective_is_held_against_every_condition() -> None:
+def test_every_cell_of_the_objective_is_checked_against_every_condition() -> None:
     cells = [changed(-9, -7, -6), changed(-1, 0, 1), changed(20, 25, 30, "latency_p99")]
     outcomes = evaluate(parse("rate < -5%, latency_p99 > 10%"), cells)
     assert [o.status for o in outcomes] == ["failed", "passed", "failed"]

@@ -179,7 +179,7 @@ def test_a_load_that_only_waited_noticed_nothing() -> None:
     assert found.longest_wait_s == pytest.approx(2.01)
 
 
-def test_at_a_low_rate_gaps_are_usual_and_told() -> None:
+def test_at_a_low_rate_gaps_are_usual_and_reported() -> None:
     ended = series(rate=8.0)
     found = effect(Fault(10, 12, WINDOW_S), 10, tenths(ended, ended), [], [])
     assert found.gap_before_s >= 0.3

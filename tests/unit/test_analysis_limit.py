@@ -76,7 +76,7 @@ def test_a_metric_that_is_none_is_refused_with_the_nearest() -> None:
     assert "latency_p99" in caught.value.hint
 
 
-def test_a_run_is_held_against_the_limit_and_the_distance_is_a_log_ratio() -> None:
+def test_a_run_is_compared_with_the_limit_and_the_distance_is_a_log_ratio() -> None:
     ceiling, floor = parse("latency_p99 < 2ms"), parse("rate > 5000/s")
     assert ceiling.status(run(1.0)) == "met"
     assert ceiling.excess(run(1.0)) == pytest.approx(-math.log(2), abs=0.002)

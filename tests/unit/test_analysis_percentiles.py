@@ -10,7 +10,7 @@ def ok(count: int) -> Histogram:
     return Histogram.from_values(range(1000, 1000 * count + 1, 1000))
 
 
-def test_percentiles_of_right_answers_alone_are_the_plain_ones() -> None:
+def test_percentiles_of_correct_answers_alone_are_the_plain_ones() -> None:
     spread = distribution({"ok": ok(10_000)})
     p50, p95, p99, p999 = map(spread.percentile, (0.5, 0.95, 0.99, 0.999))
     assert p50.value_ns == pytest.approx(5_000_000, rel=1e-3)
@@ -35,7 +35,7 @@ def test_no_samples_is_said_as_such() -> None:
 @pytest.mark.parametrize("outcome", ["fail_conflict", "fail_other", "wrong"])
 def test_failures_and_wrong_answers_rank_above_everything(outcome: str) -> None:
     mixed = distribution({"ok": ok(9_900), outcome: ok(100)})
-    assert mixed.percentile(0.99).value_ns == pytest.approx(9_900_000, rel=1e-3)  # the slowest right answer
+    assert mixed.percentile(0.99).value_ns == pytest.approx(9_900_000, rel=1e-3)  # the slowest correct answer
     assert mixed.percentile(0.999).words == "not defined (1.0 % failed)"
 
 

@@ -1,4 +1,4 @@
-"""A search finds the capacity that is there, says how sure it is, and says honestly what it did not find."""
+"""A search finds the capacity that exists, says how sure it is, and says honestly what it did not find."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_lowest_level_is_sought_in_the_same_way() -> None:
     assert all(trial.level == int(trial.level) for trial in trials)
 
 
-def test_counts_are_whole_and_end_between_two_neighbours() -> None:
+def test_counts_are_whole_and_end_between_two_adjacent_levels() -> None:
     found, _ = searched(lambda level, n: -1.0 if level <= 3 else 1.0, Question(low=1, high=1000, first=1, whole=True))
     assert found.status == "found"
     assert math.floor(found.low or 0) == math.floor(found.high or 0) == 3

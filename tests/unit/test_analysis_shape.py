@@ -43,7 +43,7 @@ def test_a_peak_is_alone_where_all_others_are_shown_to_be_lower() -> None:
     assert found.against["c"].low < 0.75 < (found.against["c"].high or 0)
 
 
-def test_levels_that_cannot_be_told_from_the_best_are_named_with_it() -> None:
+def test_levels_that_cannot_be_distinguished_from_the_best_are_named_with_it() -> None:
     found = shape(runs(a=100, b=200, c=200.4, d=150))
     assert (found.top, found.best) == ("c", ["b", "c"])
     assert found.detectable_ratio

@@ -8,7 +8,7 @@ from scipy import stats
 
 
 def noisy(seconds: int, *, correlation: float = 0.0, cv: float = 0.03, seed: int = 1) -> FloatArray:
-    """A stationary series around 1000 whose neighbours are correlated (first-order autoregression)."""
+    """A stationary series around 1000 in which adjacent values are correlated (first-order autoregression)."""
     random = np.random.default_rng(seed)
     x, out = random.normal(), np.empty(seconds)
     for i in range(seconds):
@@ -24,7 +24,7 @@ def test_a_level_series_is_steady() -> None:
     assert found.words.startswith("no trend of the rate shown; 10 s means stayed within")
 
 
-def test_below_thirty_seconds_nothing_is_tested_but_the_variation_is_told() -> None:
+def test_below_thirty_seconds_nothing_is_tested_but_the_variation_is_reported() -> None:
     found = judge(noisy(29))
     assert (found.verdict, found.ok) == ("not tested", None)
     assert found.words == "not tested: 29 one-second values of the rate, needs 30"

@@ -288,7 +288,7 @@ def test_a_node_that_nobody_hurt_and_that_did_not_answer_is_named() -> None:
     assert finding(run, "nodes").words.startswith("n2 did not answer from second 4")
 
 
-def test_operations_that_the_event_log_lacks_are_told() -> None:
+def test_operations_that_the_event_log_lacks_are_reported() -> None:
     assert [f for f in findings(good()) if f.name == "event log"] == []
     whole, cut = (finding(good(event_log=[LoggedEvents(rows=3000, lost=lost)]), "event log") for lost in (0, 17))
     assert (whole.ok, whole.words) == (True, "3,000 operations were written to the event log one by one, all of them")

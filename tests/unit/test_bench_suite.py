@@ -264,7 +264,7 @@ def test_what_the_peer_has_no_script_for_has_data_of_its_own_and_is_not_called_t
     assert Row("linkbench", "tcp", 8).bars() == (Bar("io_uring", "client_cpu", 2.5), Bar("auto", "client_cpu", 2.5))
 
 
-def test_requests_of_linkbench_are_told_by_those_that_are_transactions() -> None:
+def test_requests_of_linkbench_are_reported_by_those_that_are_transactions() -> None:
     spec = workloads()["linkbench"].options
     share = {option.name: option.default for option in spec}
     requests = ("countlink", "getlink", "getlinklist", "getnode", "addnode", "updatenode", "deletenode")
@@ -397,7 +397,7 @@ def test_a_client_that_ends_before_it_is_ready_is_an_error_with_its_words() -> N
     client.kill()
 
 
-def test_why_the_engine_failed_is_told_in_its_own_words() -> None:
+def test_why_the_engine_failed_is_reported_in_its_own_words() -> None:
     client = shell("""echo '{"event":"error","what":"table_size is 0","where":"x"}'; exit 2""")
     with pytest.raises(BakeoffError, match=r"sessions: table_size is 0 \("):
         client.wait_ready()

@@ -138,7 +138,7 @@ def test_figures_of_nodes_that_agree_are_read(folder: Path, ours: bool) -> None:
 
 
 @pytest.mark.parametrize("words", WRONG_NODES)
-def test_figures_of_nodes_are_held_against_those_of_their_run(folder: Path, words: str) -> None:
+def test_figures_of_nodes_are_checked_against_those_of_their_run(folder: Path, words: str) -> None:
     document = of_two_nodes(folder)
     WRONG_NODES[words](document)
     bundle = changed(folder, lambda d: d.update(document))
@@ -172,7 +172,7 @@ def test_figures_of_clients_that_agree_are_read_and_a_clock_may_be_behind(folder
 
 
 @pytest.mark.parametrize("words", WRONG_CLIENTS)
-def test_figures_of_clients_are_held_against_those_of_their_run(folder: Path, words: str) -> None:
+def test_figures_of_clients_are_checked_against_those_of_their_run(folder: Path, words: str) -> None:
     document = of_two_clients(folder)
     WRONG_CLIENTS[words](document)
     bundle = changed(folder, lambda d: d.update(document))

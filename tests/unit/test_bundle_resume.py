@@ -55,7 +55,7 @@ def test_the_same_again_and_a_grown_plan_are_no_change(bundle: Bundle) -> None:
     assert "4 runs" in words_of_break(bundle, grown, 4)
 
 
-def test_other_load_machines_continue_a_bundle_and_are_told(bundle: Bundle) -> None:
+def test_other_load_machines_continue_a_bundle_and_are_reported(bundle: Bundle) -> None:
     elsewhere = present(bundle, plan=bundle.plan.model_copy(update={"fleet": "load1, load2 (SSH)"}))
     refuse_changes(bundle, elsewhere)
     told = words_of_break(bundle, elsewhere, 4)
@@ -63,7 +63,7 @@ def test_other_load_machines_continue_a_bundle_and_are_told(bundle: Bundle) -> N
     assert "clients" not in words_of_break(bundle, present(bundle), 4)
 
 
-def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
+def test_a_damaged_run_that_will_be_repeated_is_reported(tmp_path: Path) -> None:
     damaged = write_bundle(tmp_path / "b", STORY)
     (damaged.folder / "runs/b01-c01/result.json").write_text("{")
     writer = BundleWriter(damaged.folder)
@@ -74,7 +74,7 @@ def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     assert info.command == command  # what makes the bundle as it is now
 
 
-def test_runs_are_judged_anew_by_another_error_budget_which_is_told(tmp_path: Path) -> None:
+def test_runs_are_judged_again_by_another_error_budget_which_is_reported(tmp_path: Path) -> None:
     strict = write_bundle(tmp_path / "b", replace(STORY, change=invalid))
     assert not any(run.valid for run in strict.runs)
     loose = strict.plan.model_copy(update={"error_budget_ratio": 0.05})
@@ -117,7 +117,7 @@ def test_a_lost_cell_is_named_and_why_it_cannot_run(bundle: Bundle) -> None:
     assert "no mariadbd" in refusal(bundle, present(bundle, plan=fewer, skipped={"mariadb": "no mariadbd"}))
 
 
-def test_another_machine_is_refused_and_another_kernel_told(bundle: Bundle) -> None:
+def test_another_machine_is_refused_and_another_kernel_is_reported(bundle: Bundle) -> None:
     assert "another machine" in refusal(
         bundle, present(bundle, machine=bundle.machine.model_copy(update={"cores": 99}))
     )

@@ -91,7 +91,7 @@ def test_a_damaged_bundle_is_listed_as_such(results: Path, capsys: pytest.Captur
     assert found["old"]["state"] == "complete"
 
 
-def test_a_run_that_nobody_ended_is_told_from_one_that_still_runs(
+def test_a_run_that_nobody_ended_is_distinguished_from_one_that_still_runs(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change_info(results / "new", state="running")

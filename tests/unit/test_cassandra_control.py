@@ -56,7 +56,7 @@ def test_parameters_and_the_password_reach_the_server() -> None:
     assert heard == [("INSERT INTO t (k, v) VALUES (?, ?)", ["a", "é"])]
 
 
-def test_a_wrong_password_is_told() -> None:
+def test_a_wrong_password_is_reported() -> None:
     with (
         serving(lambda _, __: cql.VOID, password="secret") as port,
         closing(control(port, "guess")) as asked,
@@ -69,7 +69,7 @@ def test_a_wrong_password_is_told() -> None:
     ("code", "kind"),
     [(0x1000, NotNow), (0x1200, NotNow), (0x2200, Refused)],
 )
-def test_what_may_succeed_later_is_told_apart(code: int, kind: type[ServerError]) -> None:
+def test_what_may_succeed_later_is_distinguished(code: int, kind: type[ServerError]) -> None:
     def answer(_: str, __: object) -> bytes:
         raise Said(code, "no")
 

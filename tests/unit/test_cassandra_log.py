@@ -41,7 +41,7 @@ def test_a_setting_that_it_does_not_take_is_named(log: str, said: str) -> None:
     assert (type(error), error.what, error.where) == (PlanError, said, "systems.c.start.settings")
 
 
-def test_what_no_setting_of_the_plan_has_caused_is_told_as_it_is() -> None:
+def test_what_no_setting_of_the_plan_has_caused_is_reported_as_it_is() -> None:
     error = explained(REFUSED.format("its luck"))
     assert error.what.startswith("the server did not start (exit code 3): Exception encountered during startup")
 
@@ -59,7 +59,7 @@ def test_the_port_that_is_taken_is_named(log: str, port: int) -> None:
     assert f"port {port} is used" in error.what
 
 
-def test_too_little_memory_is_told_with_what_to_lower() -> None:
+def test_too_little_memory_is_reported_with_what_to_lower() -> None:
     error = explained(
         "Error: Could not create the Java Virtual Machine.\nError occurred: Could not reserve enough space"
     )

@@ -1,4 +1,4 @@
-"""The nodes of a cluster on this machine: where they listen, which rows are whose, and what each is told."""
+"""The nodes of a cluster on this machine: where they listen, which rows are whose, and what each receives."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_period_is_said_where_it_may_be(tmp_path: Path, sync: str | None, peri
     assert told.get("commitlog_sync_period") == period
 
 
-def test_java_is_told_how_much_memory_and_offers_no_way_in(node: CassandraProcess) -> None:
+def test_java_receives_its_memory_size_and_opens_no_port(node: CassandraProcess) -> None:
     words = [str(word) for word in node.command([])]
     assert words[0] == "/java"
     assert {"-Xms256m", "-Xmx256m"} < set(words)

@@ -28,7 +28,7 @@ def test_every_node_has_a_copy_up_to_three(nodes: int, copies: int) -> None:
     assert system._options.copies == copies
 
 
-def test_how_many_nodes_may_stand_beside_start() -> None:
+def test_the_number_of_nodes_is_allowed_next_to_start() -> None:
     spelled = Cassandra.in_one_spelling({"nodes": 3, "version": "5.0"}, "systems.c")
     assert spelled == {"start": {"nodes": 3, "version": "5.0"}}
 
@@ -40,7 +40,7 @@ def test_nodes_of_an_existing_cluster_are_a_list() -> None:
     assert refused({"address": "db1", "nodes": 3}).where == "systems.cassandra.nodes"
 
 
-def test_what_the_engine_is_told_of_an_existing_cluster() -> None:
+def test_what_the_engine_receives_of_an_existing_cluster() -> None:
     system = cassandra({"address": "db1", "user": "bench", "keyspace": "k", "consistency": "all"})
     document, _ = system.engine_driver()
     assert (document["kind"], document["user"], document["keyspace"]) == ("cassandra", "bench", "k")

@@ -94,7 +94,7 @@ def refused(done: subprocess.CompletedProcess[bytes], code: int, words: str) -> 
     return True
 
 
-def test_a_closed_output_is_told_before_anything_is_done() -> None:
+def test_a_closed_output_is_reported_before_anything_is_done() -> None:
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command("workloads")]
     assert refused(subprocess.run(closed, capture_output=True), ExitCode.ENVIRONMENT, "standard output is closed")
 
@@ -295,7 +295,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(
     assert "-m pip install pg8000`" in words
 
 
-def test_what_is_no_version_is_refused_with_those_to_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_version_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["systems", "install", "postgresql@banana"]) == ExitCode.USAGE
     words = capsys.readouterr().err
     assert words.startswith("error: 'banana' is not a version of postgresql")

@@ -1,4 +1,4 @@
-"""What acknowledged commits survive, by each system's own settings, and how it is told and compared."""
+"""What acknowledged commits survive, by each system's own settings, and how it is reported and compared."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_level_that_a_kind_offers_is_one_that_is_known() -> None:
         assert set(kind.capabilities().durability) <= set(LEVELS)
 
 
-def test_facts_are_read_back_as_they_were_told() -> None:
+def test_facts_are_read_back_as_they_were_written() -> None:
     for survival in (Survival(NOTHING, SECOND), Survival(SECOND, UNWRITTEN, whole=False)):
         facts = survival.facts()
         assert list(facts) == ["durability", *FACTS]
@@ -167,7 +167,7 @@ def test_two_systems_that_lose_alike_are_compared_without_a_word(tmp_path: Path)
 
 
 def test_the_level_of_an_existing_server_declares_the_settings_that_it_means(tmp_path: Path) -> None:
-    """So that they are no undeclared difference beside a server of another level."""
+    """So that they are no undeclared difference next to a server of another level."""
     found = {
         durability: configured("mariadb", tmp_path, {"address": "127.0.0.1:1", "user": "bench"}, durability=durability)
         for durability in ("relaxed", None)

@@ -82,7 +82,7 @@ def test_a_parquet_table_goes_to_a_file(
     assert main(["export", str(folder), "--format", "parquet"]) == ExitCode.USAGE
 
 
-def test_a_file_that_is_there_is_written_over_only_where_that_is_said(
+def test_a_file_that_exists_is_written_over_only_where_that_is_said(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "runs.csv"
@@ -105,11 +105,11 @@ def test_no_file_of_a_bundle_is_written_over(
     assert (folder / "bundle.json").read_text() == before
 
 
-def test_a_table_may_lie_beside_what_is_the_bundles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_may_lie_next_to_what_is_the_bundles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exported(capsys, str(folder), "--out", str(folder / "runs.csv")) == ""
 
 
-def test_runs_that_failed_or_are_invalid_stand_in_the_table_as_such(
+def test_runs_that_failed_or_are_invalid_are_in_the_table_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def change(run: RunRecord) -> RunRecord:
@@ -173,7 +173,7 @@ def test_the_long_form_has_a_row_for_each_value_that_there_is(folder: Path, caps
     assert {(row["metric"], row["unit"]) for row in long} == {("rate", "ops/s"), ("server_cpu_us_per_op", "µs/op")}
 
 
-def test_units_stand_in_the_head_where_the_name_does_not_end_in_them(
+def test_units_are_in_the_head_where_the_name_does_not_end_in_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = [str(folder), *(word for name in ("rate", "size_on_disk_bytes", "load_s") for word in ("--metric", name))]

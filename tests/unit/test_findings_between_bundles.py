@@ -1,4 +1,4 @@
-"""Bundles against bundles: what must match, what is told, and that all that is asked at once is one family."""
+"""Bundles against bundles: what must match, what is reported, and that all that is asked at once is one family."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def pair(before: Path, after: Path) -> tuple[Bundle, Bundle]:
-    """Opened anew, so that a test may change what the bundle says."""
+    """Opened again, so that a test may change what the bundle says."""
     return Bundle.open(before), Bundle.open(after)
 
 
@@ -58,7 +58,7 @@ def with_facts(bundle: Bundle, change: Callable[[FactsRecord], None]) -> Bundle:
     return bundle
 
 
-def test_nothing_different_is_told_of_two_bundles_made_alike(pair: tuple[Bundle, Bundle]) -> None:
+def test_nothing_different_is_reported_of_two_bundles_made_alike(pair: tuple[Bundle, Bundle]) -> None:
     found = held(*pair)
     assert (found.changed, found.left_out) == ([], [])
     assert [c.design for c in found.comparisons] == ["two bundles"]
@@ -144,7 +144,9 @@ def test_other_operations_are_refused(pair: tuple[Bundle, Bundle]) -> None:
     assert "--allow-different operations" in refused.value.hint
 
 
-def test_what_may_be_the_subject_is_told_and_the_machine_and_engine_loudly(pair: tuple[Bundle, Bundle]) -> None:
+def test_what_may_be_the_subject_is_reported_and_the_machine_and_engine_are_flagged(
+    pair: tuple[Bundle, Bundle],
+) -> None:
     old, new = pair
     new.machine = new.machine.model_copy(update={"cores": 2, "kernel": "6.9"})
     new.info = new.info.model_copy(update={"bakeoff_version": "0.2.0"})
@@ -260,7 +262,7 @@ def test_the_answer_then_a_screen_of_what_changed_stand_before_the_findings(
     assert shown[27].startswith("* After against before: no difference")
 
 
-def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, after: Path) -> None:
+def test_differences_within_a_side_are_reported_too(tmp_path: Path, before: Path, after: Path) -> None:
     old, new, third = Bundle.open(before), Bundle.open(after), write_bundle(tmp_path / "third", STORY)
     third.info = third.info.model_copy(update={"created": "2026-11-22T12:00:00+00:00"})
     new.info = new.info.model_copy(update={"created": "2026-11-23T12:00:00+00:00"})
@@ -308,7 +310,7 @@ def test_percentiles_of_a_run_come_from_its_histogram(pair: tuple[Bundle, Bundle
     assert run.p50_ms < p90 < run.p95_ms
 
 
-def test_doubts_about_runs_are_told_beside_their_comparison(pair: tuple[Bundle, Bundle]) -> None:
+def test_doubts_about_runs_are_reported_next_to_their_comparison(pair: tuple[Bundle, Bundle]) -> None:
     doubt = Validity(name="other processes", severity="warning", ok=False, words="30 % of the CPU time went to others")
     for run in pair[1].runs[:2]:
         run.validity.append(doubt)
@@ -330,7 +332,7 @@ def test_what_two_bundles_cannot_tell_is_said_in_the_text(
     assert "note: one bundle a side: how much two bundles of one and the same system differ is not known" in said
 
 
-def test_sides_of_several_bundles_need_to_be_told_apart(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sides_of_several_bundles_need_to_be_distinguished(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(before), str(before), str(before)]) == 2
     assert "--against" in capsys.readouterr().err
 

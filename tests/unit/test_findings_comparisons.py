@@ -112,7 +112,7 @@ def test_runs_made_at_different_times_are_not_paired(tmp_path: Path) -> None:
     assert "different times (in 5 of 5 blocks other blocks' runs lie between the two)" in found.comparisons[0].words
 
 
-def test_a_run_that_was_made_again_later_is_said_to_be_apart_from_its_partner(tmp_path: Path) -> None:
+def test_a_run_that_was_repeated_later_is_said_to_be_apart_from_its_partner(tmp_path: Path) -> None:
     again = replace(
         SMALL,
         threads=(8,),

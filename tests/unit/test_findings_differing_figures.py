@@ -99,7 +99,7 @@ def told(answer: Answer) -> list[str]:
     return [figure.name for figure in answer.comparisons[0].differs]
 
 
-def test_the_servers_counters_are_held_against_each_other_per_operation(tmp_path: Path) -> None:
+def test_the_servers_counters_are_compared_with_each_other_per_operation(tmp_path: Path) -> None:
     found = answer_of(counting(tmp_path, PAIR, pair_of))
     fsyncs, waits = [figure for figure in found.comparisons[0].differs if figure.name.startswith("db.")]
     assert fsyncs.words == "Innodb data fsyncs per operation -99.93 % (0.00067 against 1.0)"
@@ -127,7 +127,7 @@ def test_metrics_that_differ_are_named_once_a_kind_with_both_values(tmp_path: Pa
     assert words == "server CPU per operation 2.0x (76 µs against 38 µs)"
 
 
-def test_what_is_compared_is_not_named_beside_itself(tmp_path: Path) -> None:
+def test_what_is_compared_is_not_named_next_to_itself(tmp_path: Path) -> None:
     by_tail = answer_of(write_bundle(tmp_path / "b", replace(PAIR, objective="latency_p999")))
     assert not {"latency_p99", "latency_p999"} & set(told(by_tail))
 
@@ -199,7 +199,7 @@ def test_response_times_come_before_what_differs_more(tmp_path: Path) -> None:
     assert told(found)[0] in ("latency_p99", "latency_p999")
 
 
-def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:
+def test_adjacent_levels_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:
     def locked(run: RunRecord) -> dict[str, float]:
         return {
             "db.Innodb_row_lock_waits_per_s": run.rate_ops_per_s * (0.005 if run.cell == "c01" else 0.02),
@@ -226,7 +226,7 @@ def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_
     assert "Handler delete" not in told, "it moved more, but elsewhere"
 
 
-def test_what_the_server_never_counts_on_one_side_is_told_with_both_values(tmp_path: Path) -> None:
+def test_what_the_server_never_counts_on_one_side_is_reported_with_both_values(tmp_path: Path) -> None:
     def read(run: RunRecord) -> dict[str, float]:
         return {"db.Innodb_buffer_pool_reads_per_s": 0.8 * run.rate_ops_per_s if run.cell == "c01" else 0.0}
 
@@ -237,7 +237,7 @@ def test_what_the_server_never_counts_on_one_side_is_told_with_both_values(tmp_p
     assert reads.ratio is None
 
 
-def test_an_embedded_database_is_held_against_what_client_and_server_take_together(tmp_path: Path) -> None:
+def test_an_embedded_database_is_compared_with_what_client_and_server_take_together(tmp_path: Path) -> None:
     found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, contenders=(SQLITE, FASTER))))
     figures = {figure.name: figure for figure in found.comparisons[0].differs}
     assert not {name for name in figures if name.startswith(("client_", "server_"))}

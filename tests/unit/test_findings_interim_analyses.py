@@ -44,7 +44,7 @@ def judged(
     return answer_of(bundle)
 
 
-def test_the_first_look_takes_four_of_the_five_percent(tmp_path: Path) -> None:
+def test_the_first_analysis_takes_four_of_the_five_percent(tmp_path: Path) -> None:
     found = judged(tmp_path, TWO, [])
     assert (found.analysis, found.comparisons[0].level) == (1, pytest.approx(0.96))
     assert "analysed before" not in " ".join(found.headline)
@@ -60,7 +60,7 @@ def test_a_second_look_is_judged_over_all_repetitions_at_what_the_first_left_and
     )
 
 
-def test_the_answer_that_was_given_is_not_another_look_nor_one_at_too_few_to_compare(tmp_path: Path) -> None:
+def test_the_answer_that_was_given_is_not_another_analysis_nor_one_at_too_few_to_compare(tmp_path: Path) -> None:
     assert judged(tmp_path / "again", TWO, [8]).analysis == 1
     assert judged(tmp_path / "few", TWO, [3, 8]).analysis == 1
     assert judged(tmp_path / "third", TWO, [5, 7, 8]).analysis == 3
@@ -85,7 +85,7 @@ def test_what_an_analysis_has_shown_stands_and_the_estimate_is_the_latest(tmp_pa
 
 
 def part(bundle: Bundle, blocks: int, cells: int = 1000) -> Bundle:
-    """The bundle as it was when the plan had so many blocks and so many cells of each system."""
+    """The bundle as it was when the plan had this number of blocks and of cells of each system."""
     systems: dict[str, list[str]] = {}
     for cell in bundle.plan.cells:
         systems.setdefault(cell.system, []).append(cell.id)

@@ -42,7 +42,7 @@ def loss_words(runs: list[RunRecord]) -> str:
     return loss_of(runs)[1]
 
 
-def test_rows_that_were_read_by_their_keys_are_said_to_be_all_or_so_many() -> None:
+def test_rows_that_were_read_by_their_keys_are_said_to_be_all_or_a_number() -> None:
     assert loss_words([run("READ", "INSERT", checks=(COUNT, keyed(818, 818)))]) == (
         "every acknowledged INSERT (818) was read by its key after the run, and none is missing"
     )

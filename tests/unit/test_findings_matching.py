@@ -104,7 +104,7 @@ def facts(**settings: str) -> FactsRecord:
     [TWO.format("durability = 'full'\n", "durability = 'relaxed'\n").replace("sqlite_", "lite_"), SQLITE],
     ids=["tables of other names", "a factor"],
 )
-def test_systems_are_told_apart_by_their_durability_where_their_names_differ(tables: str) -> None:
+def test_systems_are_distinguished_by_their_durability_where_their_names_differ(tables: str) -> None:
     two = made(TWO.format("durability = 'full'\n", "durability = 'relaxed'\n") + A)
     factor = "[factors]\ndurability = ['full', 'relaxed']\n" if tables == SQLITE else ""
     found = matched(two, made(tables + A + factor))

@@ -143,7 +143,7 @@ def test_too_few_operations_are_no_claim_about_the_limit(tmp_path: Path) -> None
     assert re.fullmatch(said, few), few
 
 
-def test_why_runs_did_not_say_whether_they_kept_the_limit_is_told(tmp_path: Path) -> None:
+def test_why_runs_did_not_say_whether_they_kept_the_limit_is_reported(tmp_path: Path) -> None:
     story = replace(
         STORY, threads=(8, 16), repetitions=3, change=lambda run: run.model_copy(update={"due": 2 * run.completed})
     )
@@ -158,7 +158,7 @@ def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:
     assert answer.incomplete.startswith("Not the whole plan: it was interrupted; 10 of at most 25 runs are here. `")
 
 
-def test_of_several_systems_each_is_told_and_which_takes_more(tmp_path: Path) -> None:
+def test_of_several_systems_each_is_reported_and_which_takes_more(tmp_path: Path) -> None:
     story = replace(STORY, contenders=(MARIADB, SLOW), threads=(1, 2, 4, 16, 48), repetitions=4)
     search = SEARCH.model_copy(update={"limits": ["latency_p99 < 4ms"]})
     answer = answer_of(searched(tmp_path / "b", story, search))

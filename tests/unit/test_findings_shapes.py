@@ -53,7 +53,9 @@ def test_a_peak_at_the_end_of_the_range_asks_for_more(tmp_path: Path) -> None:
     assert first.endswith("; extend the range.")
 
 
-def test_levels_that_cannot_be_told_apart_are_a_plateau_with_what_could_have_been_seen(tmp_path: Path) -> None:
+def test_levels_that_cannot_be_distinguished_are_a_plateau_with_the_smallest_detectable_difference(
+    tmp_path: Path,
+) -> None:
     flat = Contender("mariadb", rate_1=20_000, rate_max=20_100)
     (first, *_) = answer(tmp_path, replace(SWEEP, contenders=(flat,), threads=(8, 16, 32))).headline
     words = r"The throughput shows no difference from 8 to 32 threads: \S+/s to \S+/s; "
@@ -97,7 +99,7 @@ def test_few_repetitions_are_said_to_judge_nothing(tmp_path: Path) -> None:
     assert first.endswith("; with 3 repetitions nothing is judged, 5 are needed.")
 
 
-def test_a_level_with_invalid_runs_is_left_out_aloud(tmp_path: Path) -> None:
+def test_a_level_with_invalid_runs_is_left_out_and_named(tmp_path: Path) -> None:
     def change(run: RunRecord) -> RunRecord:
         return invalid(run) if (run.cell, run.block) == ("c03", 2) else run
 
@@ -106,7 +108,7 @@ def test_a_level_with_invalid_runs_is_left_out_aloud(tmp_path: Path) -> None:
     assert "; 32 threads left out: 1 of 5 runs of 32 threads was invalid (errors)." in first
 
 
-def test_a_level_that_was_never_run_is_left_out_aloud(tmp_path: Path) -> None:
+def test_a_level_that_was_never_run_is_left_out_and_named(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "bundle", SWEEP)
     bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
     bundle.runs[:] = [run for run in bundle.runs if run.cell != "c04"]
@@ -114,7 +116,7 @@ def test_a_level_that_was_never_run_is_left_out_aloud(tmp_path: Path) -> None:
     assert "128 threads left out: too few repetitions to compare (0, needs 5)" in first
 
 
-def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
+def test_of_response_times_the_lowest_is_reported(tmp_path: Path) -> None:
     first = answer(tmp_path, replace(SWEEP, objective="latency_p99")).headline[0]
     assert first.startswith("The p99 is lowest at 2 threads: ")
     assert re.search(r"; \S+x as high at 8 threads \(95 % CI ", first)
@@ -128,7 +130,7 @@ def test_systems_over_threads_are_compared_and_each_has_its_shape(tmp_path: Path
     assert len(found.shapes) == 2
 
 
-def test_that_less_load_is_answered_sooner_is_not_told_beside_pairs(tmp_path: Path) -> None:
+def test_that_less_load_is_answered_sooner_is_not_reported_next_to_pairs(tmp_path: Path) -> None:
     story = replace(SWEEP, contenders=(PEAKED, SQLITE), objective="latency_p99")
     assert not any("Over threads" in sentence for sentence in answer(tmp_path, story, "system").headline)
 
@@ -151,7 +153,7 @@ def test_terminal_and_page_show_every_level_against_the_highest(tmp_path: Path) 
 
 
 def test_a_second_look_is_judged_at_what_the_first_left(tmp_path: Path) -> None:
-    """With repetitions added after the answer was read, intervals are wider than they would be at the first look."""
+    """With repetitions added after the answer was read, intervals are wider than at the first analysis."""
     bundle = write_bundle(tmp_path / "bundle", replace(SWEEP, repetitions=6))
     bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
     levels = []

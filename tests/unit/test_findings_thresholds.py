@@ -157,7 +157,7 @@ def test_thresholds_at_their_bound_are_wrong_as_seldom_as_they_say() -> None:
         assert wrong / plans <= 0.05, (cells, wrong)
 
 
-def test_a_threshold_that_is_none_is_refused_where_it_stands() -> None:
+def test_a_threshold_that_is_none_is_refused_with_its_place() -> None:
     error: PlanError = refused(rest="[compare]\nfail_if = 'latency_p99 > 2'")
     assert error.what == "2 has no unit, and latency_p99 is a time"
     assert error.where.endswith("[compare] fail_if")
@@ -218,7 +218,7 @@ def test_a_change_that_could_never_be_judged_is_refused_before_anything_is_run(p
     assert caught.value.hint == 'write a value, such as "rate < 5000/s"'
 
 
-def test_a_change_between_systems_or_beside_a_sweep_can_be_judged() -> None:
+def test_a_change_between_systems_or_next_to_a_sweep_can_be_judged() -> None:
     two = "[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'"
     for factors in ("", "threads = [1, 2, 4]"):
         refuse_unjudged(read(factors, systems=two, rest="[compare]\nfail_if = 'rate < -5%'"))
@@ -246,7 +246,7 @@ def test_how_to_run_it_again_repeats_the_thresholds_of_the_command_line() -> Non
         ("server_memory_peak_bytes > 1GiB", "server memory above 1 GiB"),
     ],
 )
-def test_a_threshold_is_told_by_its_metrics_words(condition: str, words: str) -> None:
+def test_a_threshold_is_reported_by_its_metrics_words(condition: str, words: str) -> None:
     assert parse_threshold(condition).words == words
 
 

@@ -36,7 +36,7 @@ def test_so_is_an_offset_that_drifts_one_way_at_any_time_of_the_run(
     assert abs(ahead_ns + round(share * drift_ns) - before.ahead_ns) <= bound_over(before, after)
 
 
-def test_equal_ways_are_told_exactly_and_a_drift_adds_to_the_bound() -> None:
+def test_equal_ways_are_reported_exactly_and_a_drift_adds_to_the_bound() -> None:
     assert offset([exchange(36_000 * 10**9, 5_000_000, 100, 5_000_000)]) == Offset(
         36_000 * 10**9, 5_000_001, 10_000_000
     )

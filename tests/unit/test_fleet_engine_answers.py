@@ -55,7 +55,9 @@ def test_an_engine_that_crashed_is_not_told_to_have_met_a_full_memory(
     assert "memory" not in error.hint
 
 
-def test_an_engine_that_takes_too_long_is_told_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_takes_too_long_is_reported_with_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bakeoff.fleet.engine_program._PATIENCE_S", 0.01)
     error = refused("exec sleep 600", tmp_path, monkeypatch)
     assert error.what == "the engine did not resolve the plan's options within 0.01 s"

@@ -1,4 +1,4 @@
-"""An engine of another build than the package is told as that, before anything starts."""
+"""An engine of another build than the package is reported as that, before anything starts."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_a_client_that_ends_without_a_result_is_named_with_its_last_words() -> N
     assert caught.value.hint == "end of its log: out of memory"
 
 
-def test_one_that_is_lost_is_told_in_the_words_of_who_lost_it_after_all_it_told_before() -> None:
+def test_one_that_is_lost_is_reported_in_the_words_of_who_lost_it_after_all_it_reported_before() -> None:
     lines = ByHand(2)
     lines.told(0, READY)
     lines.lost(0, EngineError("load0 was lost", where="run 1"))

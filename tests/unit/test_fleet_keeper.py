@@ -229,7 +229,7 @@ def test_lines_longer_than_a_frame_come_whole(stage: Stage) -> None:
     assert len(next(event.what for _, event in heard.events() if isinstance(event, Warning))) == 3_000_000
 
 
-def test_the_start_is_told_in_the_machines_own_time(stage: Stage) -> None:
+def test_the_start_is_reported_in_the_machines_own_time(stage: Stage) -> None:
     """Here it has our clocks, so that the time named is ours, to within the bound."""
     expected, heard, _, _ = begun(stage, 'read document; read start; say "$(echo "$start" | tr -dc 0-9)"; cat')
     wanted_ns = time.time_ns() + 10**9
@@ -267,7 +267,7 @@ def test_it_is_ended_when_the_connection_ends(stage: Stage) -> None:
     assert gone(pid)
 
 
-def test_it_is_ended_when_the_worker_ends_and_the_controller_is_told_of_it(stage: Stage) -> None:
+def test_it_is_ended_when_the_worker_ends_and_the_controller_learns_of_it(stage: Stage) -> None:
     _, heard, process, pid = begun(stage, STUBBORN)
     assert process.stdin is not None
     process.stdin.close()

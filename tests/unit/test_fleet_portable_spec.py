@@ -18,7 +18,7 @@ def test_files_of_the_examples_are_carried_and_what_a_system_keeps_stays() -> No
     assert json.loads(sqlite.document)["driver"]["path"] == "/tmp/bakeoff/ycsb.db"
 
 
-def test_inputs_outputs_addresses_and_the_password_are_found_wherever_they_stand(
+def test_inputs_outputs_addresses_and_the_password_are_found_wherever_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DB_PASSWORD", "hunter2")

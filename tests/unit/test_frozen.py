@@ -38,7 +38,7 @@ class Clock:
         return self.now_s
 
 
-def test_a_silent_server_is_told_once_and_its_return_too() -> None:
+def test_a_silent_server_is_reported_once_and_its_return_too() -> None:
     told: list[str] = []
     frost = FrozenNodes(told.append, Clock())
     for silent_s in (0.0, 1.0, SERVER_SILENCE_S, SERVER_SILENCE_S + 1, SERVER_SILENCE_S + 2, 0.5, 0.5):

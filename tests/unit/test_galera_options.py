@@ -139,7 +139,7 @@ def test_the_log_tells_what_a_node_was_handed(log: str, words: str) -> None:
     assert transfer(log) == words
 
 
-def test_counters_and_gauges_of_the_group_are_told_apart() -> None:
+def test_counters_and_gauges_of_the_group_are_distinguished() -> None:
     kinds = {
         name: kind_of_wsrep(name) for name in ("wsrep_local_recv_queue", "wsrep_local_bf_aborts", "Threads_running")
     }

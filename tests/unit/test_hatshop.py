@@ -15,7 +15,7 @@ from builders.workloads import decided
 from builders.workloads import refused as refused_of
 
 
-def test_the_file_is_the_list_whose_hash_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_file_is_the_list_whose_hash_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "events.jsonl"
     asked = ["workloads", "hatshop", "--write", str(path), "--seed", "1", "--set", "events=500", "--json"]
     assert main(asked) == 0
@@ -91,7 +91,7 @@ def test_a_run_that_may_go_beyond_the_file_is_refused_with_the_plan(measure: str
         ("", "it is empty or cut off"),
     ],
 )
-def test_a_line_that_is_wrong_is_told_with_its_number_when_the_plan_is_read(
+def test_a_line_that_is_wrong_is_reported_with_its_number_when_the_plan_is_read(
     line: str, why: str, tmp_path: Path
 ) -> None:
     write_events({"events": 50}, 1, tmp_path / "events.jsonl")

@@ -11,7 +11,7 @@ import bakeoff
 from tests.systems.forked import IMPORTED
 
 ROOT = Path(bakeoff.__file__).parent
-#: From the ground up: each may import those before it. Modules beside the packages (errors, locks, ...) are in none.
+#: From the ground up: each may import those before it. Modules next to the packages (errors, locks, ...) are in none.
 LAYERS = (
     *("model", "analysis", "bundle", "findings", "provision", "fleet", "systems", "workloads", "plan", "schedule"),
     *("report", "notebook", "cli"),
@@ -26,7 +26,7 @@ def modules() -> dict[str, Path]:
 
 
 def imported(module: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """Wherever it stands in the file: an import inside a function or for types alone is an arrow, too."""
+    """Wherever it is in the file: an import inside a function or for types alone is an arrow, too."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

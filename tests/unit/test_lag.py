@@ -30,14 +30,14 @@ def test_a_replica_that_applies_at_a_constant_delay_is_found_that_far_behind(del
     assert ages[6:] == [pytest.approx(delay_s, abs=0.002)] * 14
 
 
-def test_of_commits_before_the_first_look_the_age_is_at_least_the_time_since() -> None:
+def test_of_commits_before_the_first_analysis_the_age_is_at_least_the_time_since() -> None:
     lag = Lag()
     assert lag.age_s(10.0, 100, 40) == 0.0
     assert lag.age_s(13.0, 200, 40) == 3.0
     assert lag.age_s(14.0, 200, 150) == pytest.approx(14.0 - 11.53)
 
 
-def test_with_data_put_back_it_begins_anew() -> None:
+def test_with_data_put_back_it_begins_again() -> None:
     lag = Lag()
     lag.age_s(0.0, 1000, 1000)
     assert lag.age_s(100.0, 10, 10) == 0.0

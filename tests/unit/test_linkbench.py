@@ -192,7 +192,7 @@ def test_few_points_tell_all_others() -> None:
         assert abs(told - actual) <= min(LOSS_MAX, LOSS_OF_TAIL_MAX * actual) * 1.001, links
 
 
-def test_the_links_of_nodes_are_taken_from_the_file_beside(tmp_path: Path) -> None:
+def test_the_links_of_nodes_are_taken_from_the_file_next_to_theirs(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     data = tmp_path / "config/Distribution.dat"
     data.write_text("node_nreads\n1 100\nnlinks\n0 50\n1 75\n4 99.9999999\nlink_nreads\n7 100\n")

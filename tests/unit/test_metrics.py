@@ -117,7 +117,7 @@ def test_what_the_server_tells_is_averaged_over_the_window_alone(bundle: Bundle)
     assert of(bundle, "db.Unheard_of") is None
 
 
-def test_transactions_that_the_server_counted_are_told_per_minute(bundle: Bundle) -> None:
+def test_transactions_that_the_server_counted_are_reported_per_minute(bundle: Bundle) -> None:
     seen = Observed(bundle.runs[0], server_mean={"db.transactions_per_s": 7.5}.get)
     found = metric("server_transactions_per_minute")
     value = found.of(seen)

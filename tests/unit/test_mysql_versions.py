@@ -41,7 +41,7 @@ def test_percona_server_is_a_mysql() -> None:
         ("5.5.5-10.1.23-MariaDB", "MariaDB Server", Product("MariaDB", "10.1.23")),
     ],
 )
-def test_products_at_an_address_are_told_apart(version: str, comment: str, product: Product) -> None:
+def test_products_at_an_address_are_distinguished(version: str, comment: str, product: Product) -> None:
     assert detect_product(version, comment) == product
     assert product.is_mariadb == (product.name == "MariaDB")
 

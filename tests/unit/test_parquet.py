@@ -18,7 +18,7 @@ from bakeoff.workloads.parquet import as_csv
 from bakeoff.workloads.sql import read
 
 
-def test_null_is_nothing_and_texts_stand_in_quotes(tmp_path: Path) -> None:
+def test_null_is_nothing_and_texts_are_in_quotes(tmp_path: Path) -> None:
     table = pa.table(
         {
             "id": pa.array([1, 2], pa.int32()),

@@ -328,7 +328,7 @@ def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) 
     assert plan.record.resolved["systems"]["old"]["password"] == {"env": "DB_PASSWORD"}
 
 
-def test_what_does_not_vary_of_a_load_may_stand_in_measure() -> None:
+def test_what_does_not_vary_of_a_load_may_be_in_measure() -> None:
     said = read(systems=MARIADB, measure="threads = 8\nsessions = 4\nio = 'epoll'")
     as_factor = read("threads = 8\nsessions = 4\nio = 'epoll'", systems=MARIADB)
     assert (said.cells[0].threads, said.cells[0].sessions, said.cells[0].io) == (8, 4, "epoll")

@@ -58,7 +58,7 @@ FILE = "[systems.sqlite]\nfile = 'mine.sqlite'"
         (f"{OLD}\n{MARIADB}", "c", "", "mariadb is a managed server and has no data yet"),
     ],
 )
-def test_data_that_are_there_are_never_loaded_or_put_back(systems: str, preset: str, said: str, outcome: str) -> None:
+def test_data_that_exist_are_never_loaded_or_put_back(systems: str, preset: str, said: str, outcome: str) -> None:
     measure = "data = 'existing'" + (f"\nreset = '{said}'" if said else "")
     if outcome in ("reuse", "none"):
         plan = read(systems=systems, workload=f"preset = '{preset}'", measure=measure)

@@ -87,7 +87,7 @@ def test_of_a_bundle_that_is_continued_it_tells_what_is_left_to_do(tmp_path: Pat
     assert left.time_s - loads_s == pytest.approx((whole.time_s - loads_s) / 5, rel=0.05)
 
 
-def test_a_run_that_failed_is_left_to_do_and_the_dry_run_says_what_is_there(
+def test_a_run_that_failed_is_left_to_do_and_the_dry_run_says_what_exists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'a'\n[factors]\nthreads = [1, 4]\n"
@@ -184,7 +184,7 @@ def test_disk_grows_with_the_data_and_with_a_copy_to_restore_from(tmp_path: Path
     copied = dry(tmp_path, "reset = 'restore'", "records = 1_000_000")
     reloaded = dry(tmp_path, "reset = 'reload'", "records = 1_000_000")
     assert reloaded.disk_bytes > 1_000_000 * 1000
-    # The data, the copy, and beside them what is being put back.
+    # The data, the copy, and next to them what is being put back.
     assert copied.disk_bytes - copied.bundle_bytes == 3 * (reloaded.disk_bytes - reloaded.bundle_bytes)
 
 

@@ -133,7 +133,7 @@ def test_a_wrong_fleet_is_refused_in_a_sentence(fleet: str, what: str, hint: str
         ("kubernetes = { image = 'i', replicas = 2 }\nlisten = 'c'", SERVER, "would go to 2 pods of i unencrypted"),
     ],
 )
-def test_what_load_machines_cannot_reach_or_may_not_be_told_is_refused(fleet: str, systems: str, what: str) -> None:
+def test_what_load_machines_cannot_reach_or_may_not_know_is_refused(fleet: str, systems: str, what: str) -> None:
     error = refused(f"[fleet]\n{fleet}", systems=systems)
     assert what in error.what
     assert error.hint
@@ -182,7 +182,7 @@ def test_a_missing_package_is_one_sentence_with_its_extra(
     assert any(missing in words and "run will refuse" in words and extra in words for words in warnings)
 
 
-def test_cores_of_load_machines_are_not_held_against_this_one() -> None:
+def test_cores_of_load_machines_are_not_checked_against_this_one() -> None:
     cores = '[measure]\nplacement = { client = "4096" }\n'
     with pytest.raises(PlanError, match="this machine has no core 4096"):
         read(f"{cores}[fleet]\nlocal = 2")
@@ -212,7 +212,7 @@ def test_the_command_line_says_the_same_as_the_table(words: str, key: str) -> No
         assert options.said == [key]
 
 
-def test_certificates_that_are_not_there_are_told_before_anything_starts() -> None:
+def test_certificates_that_are_not_there_are_reported_before_anything_starts() -> None:
     with pytest.raises(PlanError, match=r"there is no file /plans/nope\.pem"):
         read("[fleet]\naddress = 'tls://s:1'\ntls = { ca = 'nope.pem', cert = 'b', key = 'c' }")
     unnamed = pytest.raises(PlanError, match="tls://s:1 requires certificates, and none are named")
@@ -305,7 +305,7 @@ def test_clients_elsewhere_take_no_cores_of_this_machine() -> None:
 
 
 @pytest.mark.parametrize("page", ["fleet.md", "fleet-kubernetes.md"])
-def test_workers_started_by_hand_are_told_all_that_makes_those_of_bakeoff_quiet(page: str) -> None:
+def test_workers_started_by_hand_receive_all_that_makes_those_of_bakeoff_quiet(page: str) -> None:
     text = (HOWTO / page).read_text()
     for name, value in QUIET.items():
         variable = f"DASK_{name.replace('.', '__').replace('-', '_').upper()}"

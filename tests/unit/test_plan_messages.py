@@ -216,7 +216,7 @@ def test_broken_toml_names_the_line() -> None:
     assert "line 2" in error.where
 
 
-def test_a_missing_file_a_folder_and_no_text_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_no_text_are_distinguished(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     for path, what in (
         (tmp_path / "none.toml", "the plan does not exist"),
@@ -229,7 +229,7 @@ def test_a_missing_file_a_folder_and_no_text_are_told_apart(tmp_path: Path) -> N
         assert caught.value.where == str(path)
 
 
-def test_the_first_thing_wrong_in_the_file_is_the_one_told() -> None:
+def test_the_first_thing_wrong_in_the_file_is_the_one_reported() -> None:
     assert "windw" in refused(plan("windw = '1s'\nrepetition = 3")).what
 
 
@@ -339,7 +339,7 @@ def test_what_cannot_be_set_is_refused_as_in_the_plan(said: str, what: str) -> N
         ("'rate'", '"rate" is not a limit', "latency_p99 < 2ms"),
     ],
 )
-def test_a_limit_that_is_none_is_refused_where_it_stands(limit: str, what: str, hint: str) -> None:
+def test_a_limit_that_is_none_is_refused_with_its_place(limit: str, what: str, hint: str) -> None:
     error = refused(f"{plan()}\n[compare]\nlimit = {limit}\n")
     assert error.what == what
     assert error.where.endswith("[compare] limit")

@@ -14,7 +14,7 @@ POSTGRESQL = "[systems.postgresql]\nstart = {}"
 
 
 class Shelf(Source):
-    """versions: that are here. offers: that can be fetched."""
+    """versions: that are installed. offers: that can be fetched."""
 
     def __init__(self, name: str, packager: str, *versions: str, offers: tuple[str, ...] = ()) -> None:
         self.name, self._packager, self._here, self._offers = name, packager, versions, offers

@@ -111,7 +111,7 @@ def test_what_could_not_be_run_at_the_end_of_the_range_is_refused_before_anythin
 
 
 @pytest.mark.parametrize("condition", ["fail_if = 'rte < 5/s'", "limit = 'latency_p99 < 2'"])
-def test_what_is_wrong_beside_the_search_is_told_where_it_stands(condition: str) -> None:
+def test_what_is_wrong_outside_of_the_search_is_reported_with_its_place(condition: str) -> None:
     error = refused(rest=f"{SEARCH}\n[compare]\n{condition}")
     assert error.where.endswith(f"[compare] {condition.partition(' ')[0]}")
     assert "range" not in error.hint
@@ -152,7 +152,7 @@ def test_repetitions_are_no_question_of_a_search(tmp_path: Path, capsys: pytest.
         assert "--set search.runs=40" in said
 
 
-def test_more_runs_that_are_said_beside_the_plan_go_on_with_a_search_that_had_ended(tmp_path: Path) -> None:
+def test_more_runs_that_override_the_plan_go_on_with_a_search_that_had_ended(tmp_path: Path) -> None:
     """The newest bundle is found though it is complete, and taken."""
     path = tmp_path / "my.toml"
     path.write_text(f"[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'c'\n{SEARCH}\n")

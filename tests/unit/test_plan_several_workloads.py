@@ -1,4 +1,4 @@
-"""Several workloads in one plan: they multiply beside systems, and each keeps options of its own."""
+"""Several workloads in one plan: they multiply next to systems, and each keeps options of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refused_several(*parts: str, **more: str) -> PlanError:
     return caught.value
 
 
-def test_workloads_multiply_beside_systems() -> None:
+def test_workloads_multiply_with_systems() -> None:
     plan = several("threads = [1, 4]", systems=f"{SQLITE}\n{MARIADB}")
     assert [cell.record.label for cell in plan.cells[:5]] == [
         "sqlite / readers / threads=1",
@@ -94,7 +94,7 @@ def test_listed_cells_may_name_their_workload() -> None:
         ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
     ],
 )
-def test_what_is_wrong_with_several_workloads_is_told_with_its_place(
+def test_what_is_wrong_with_several_workloads_is_reported_with_its_place(
     parts: dict[str, str], what: str, where: str
 ) -> None:
     error = refused_several(**parts)
@@ -108,7 +108,7 @@ def test_workloads_are_not_what_is_compared() -> None:
     assert several("threads = [1, 4]").record.compare_factor == "threads"
 
 
-def test_workloads_share_what_stands_in_the_common_table() -> None:
+def test_workloads_share_what_is_in_the_common_table() -> None:
     common = "[workload]\nkind = 'ycsb'\nrecords = 10\nfield_count = 2"
     works = f"{common}\n[workloads.readers]\npreset = 'c'\n[workloads.writers]\npreset = 'a'\nfield_count = 3"
     plan = several(works=works)

@@ -50,7 +50,7 @@ LOADS = [
 
 
 @pytest.mark.parametrize(("line", "name"), LOADS)
-def test_a_constant_is_the_same_wherever_it_stands(line: str, name: str) -> None:
+def test_a_constant_is_the_same_wherever_it_is(line: str, name: str) -> None:
     as_factor = read(f"{SQLITE}{YCSB}[factors]\n{line}\n")
     for text in (f"{line}\n{SQLITE}{YCSB}", f"{SQLITE}{YCSB}{line}\n", f"{SQLITE}{YCSB}[measure]\n{line}\n"):
         plan = read(text)
@@ -58,14 +58,14 @@ def test_a_constant_is_the_same_wherever_it_stands(line: str, name: str) -> None
         assert plan.record.factors[name] == as_factor.record.factors[name]
 
 
-def test_several_levels_are_a_factor_wherever_they_stand() -> None:
+def test_several_levels_are_a_factor_wherever_they_are() -> None:
     line = "threads = [1, 8]\n"
     as_factor = read(f"{SQLITE}{YCSB}[factors]\n{line}")
     for text in (line + SQLITE + YCSB, SQLITE + YCSB + line, f"{SQLITE}{YCSB}[measure]\n{line}"):
         assert read(text).record.cells == as_factor.record.cells
 
 
-def test_a_constant_stands_beside_listed_cells_and_a_list_does_not() -> None:
+def test_a_constant_is_allowed_next_to_listed_cells_and_a_list_is_not() -> None:
     cells = SQLITE + YCSB + "[[cells]]\nrecords = 10\n[[cells]]\nrecords = 20\n"
     assert [cell.threads for cell in read("threads = 4\n" + cells).cells] == [4, 4]
     error = refused("threads = [4, 8]\n" + cells)
@@ -97,7 +97,7 @@ def test_a_thing_is_said_once(text: str, what: str) -> None:
     assert refused(text).what.startswith(what)
 
 
-def test_what_is_wrong_with_a_constant_is_told_where_it_stands() -> None:
+def test_what_is_wrong_with_a_constant_is_reported_with_its_place() -> None:
     assert refused(f"{SQLITE}{YCSB}threads = 0\n").where == "the plan, line 6, [workload] threads"
     assert refused(f"threads = 'x'\n{SQLITE}{YCSB}").where == "the plan, line 2, threads"
 
@@ -110,16 +110,16 @@ def test_what_is_wrong_with_a_constant_is_told_where_it_stands() -> None:
         "version = '10.11'\nstart = { settings = { sync_binlog = 1 } }",
     ],
 )
-def test_a_private_server_says_its_options_in_its_own_table(short: str) -> None:
+def test_a_managed_server_says_its_options_in_its_own_table(short: str) -> None:
     long = "start = { version = '10.11', settings = { sync_binlog = 1 } }"
     assert ids(read(f"[systems.mariadb]\n{short}\n{YCSB}")) == ids(read(f"[systems.mariadb]\n{long}\n{YCSB}"))
 
 
-def test_a_system_without_an_address_is_private() -> None:
+def test_a_system_without_an_address_is_managed() -> None:
     assert ids(read("[systems.mariadb]\n" + YCSB)) == ids(read("[systems.mariadb]\nstart = {}\n" + YCSB))
 
 
-def test_an_option_is_told_where_it_stands_and_is_refused_beside_an_address() -> None:
+def test_an_option_is_reported_with_its_place_and_is_refused_next_to_an_address() -> None:
     wrong = refused(f"[systems.mariadb]\nsettings = {{ datadir = '/x' }}\n{YCSB}")
     assert wrong.where == "the plan, line 3, [systems.mariadb] settings"
     error = refused(f"[systems.mariadb]\naddress = 'db1'\nversion = '10.11'\n{YCSB}")
@@ -175,7 +175,7 @@ def test_what_is_wrong_with_a_set_value_names_the_option() -> None:
     assert listed.what == "`cells` is a list, whose entries have no names"
 
 
-def test_replicas_stand_beside_start_or_in_it_and_are_a_factor() -> None:
+def test_replicas_are_allowed_next_to_start_or_in_it_and_are_a_factor() -> None:
     inside = read(f"[systems.mariadb]\nstart = {{ replicas = 2, semi_sync = true }}\n{YCSB}")
     beside = read(f"[systems.mariadb]\nreplicas = 2\nsemi_sync = true\n{YCSB}")
     assert beside.cells[0].system_options == inside.cells[0].system_options

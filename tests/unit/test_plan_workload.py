@@ -49,7 +49,7 @@ def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:
         ("ycsb_file = 'none'", "", "the workload file cannot be read", "none"),
     ],
 )
-def test_what_is_wrong_with_a_workload_is_told_with_its_place(
+def test_what_is_wrong_with_a_workload_is_reported_with_its_place(
     workload: str, factors: str, what: str, place: str
 ) -> None:
     error = refused(factors, workload=workload)

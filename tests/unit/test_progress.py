@@ -132,7 +132,7 @@ def test_what_takes_long_before_the_first_second_is_said_too(capsys: pytest.Capt
     assert capsys.readouterr().err.splitlines() == ["sqlite: starting and loading"] * 2
 
 
-def test_a_second_is_told_when_all_clients_have_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_is_reported_when_all_clients_have_reported_it(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)
     line.begin(len(SLOTS), 0)
@@ -142,7 +142,7 @@ def test_a_second_is_told_when_all_clients_have_told_of_it(capsys: pytest.Captur
     )
 
 
-def test_clients_on_several_machines_are_told_with_each_second(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clients_on_several_machines_are_reported_with_each_second(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)
     line.begin(len(SLOTS), 0)

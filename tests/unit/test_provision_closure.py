@@ -1,4 +1,4 @@
-"""A program of several jars through the machine's own Maven, of which a script stands in for the program."""
+"""A program of several jars through the machine's own Maven, which a script replaces."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_java_that_does_not_run_it_is_named(lists: Path, tmp_path: Path, monke
         sources(lists).find(None)
 
 
-def test_a_machine_without_java_is_told(lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_java_is_reported(lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServerError, match="Database needs Java 17 or 11, and this machine has no Java") as caught:
         sources(lists).find(None)
@@ -97,7 +97,7 @@ def test_nothing_is_fetched_that_could_not_run(lists: Path, tmp_path: Path, monk
         sources(lists).install("1.0", None, lambda _: None)
 
 
-def test_what_can_be_fetched_is_told_with_its_size_and_what_it_takes(lists: Path) -> None:
+def test_what_can_be_fetched_is_reported_with_its_size_and_what_it_takes(lists: Path) -> None:
     (source,) = sources(lists).fetching()
     assert [(one.version, one.size) for one in source.offers()] == [("1.0", Size(3, 3))]
     assert source.needs == "Maven; Java 17 or 11"

@@ -1,4 +1,4 @@
-"""What a container runtime is asked, of which a script stands in for the program. With a real one:
+"""The requests to a container runtime, which a script replaces. With a real one:
 tests/systems/test_container.py."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-def test_an_image_is_run_by_its_id_and_told_by_its_digest(asked: Path) -> None:
+def test_an_image_is_run_by_its_id_and_reported_by_its_digest(asked: Path) -> None:
     found = installation_for(SOURCES, None, "db:1")
     assert isinstance(found, ImageInstallation)
     assert (found.version, found.program, found.image) == ("10.11.4", Path("mysqld"), "0123")  # it has no mariadbd

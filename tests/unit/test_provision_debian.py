@@ -90,7 +90,7 @@ def test_what_is_broken_or_foreign_is_passed_over(store: Path) -> None:
     assert [one.version for one in SOURCES.here()] == ["10.11.19", "10.6.1"]
 
 
-def test_what_is_there_is_not_fetched_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_exists_is_not_fetched_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "10.11.19")
     monkeypatch.setattr(debian, "PrivateApt", lambda _: pytest.fail("asked apt"))
     assert install("10.11").version == "10.11.19"
@@ -189,7 +189,7 @@ def test_libraries_that_a_package_keeps_to_itself_are_found(store: Path) -> None
 def test_a_program_of_another_suite_runs_on_that_suites_own_c_library(
     store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its path, and by a link's name, which it is told. The loader is a stand-in that prints what it is called and
+    """By its path, and by a link's name, which it receives. The loader is a stand-in that prints what it is called and
     given: the process has the program's name."""
     outside = tmp_path_factory.mktemp("debs")
     loader = '#!/bin/sh\necho "${0##*/}" "$@"\n'
@@ -295,7 +295,7 @@ def test_another_suite_is_asked_of_the_machines_own_mirror_with_its_keys(
 
 
 @needs_dpkg
-def test_a_machine_without_a_debian_mirror_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_debian_mirror_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apt, "_ETC", tmp_path)
     (tmp_path / "sources.list").write_text("deb http://m.example/ubuntu noble main\n")
     with pytest.raises(ServerError, match="has no Debian mirror for sid"):

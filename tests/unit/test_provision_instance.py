@@ -79,7 +79,7 @@ def test_all_servers_of_a_dead_owner_are_ended(place: Path) -> None:
         assert (one.wait(), other.wait()) == (-9, -9)
 
 
-def test_of_a_server_started_anew_only_the_last_process_is_recorded(place: Path) -> None:
+def test_of_a_server_started_again_only_the_last_process_is_recorded(place: Path) -> None:
     folder = new_instance("a", place)
     folder.record_server(2**22 + 1, 1)
     folder.record_server(os.getpid(), start_ticks(os.getpid()) or 0)
@@ -116,7 +116,7 @@ def test_processes_of_another_boot_or_container_are_nobodys(
 @pytest.mark.parametrize(
     ("kind", "machine"), [("ext4", "another"), ("nfs4", "machine"), ("fuse.sshfs", "machine"), ("ext4", "")]
 )
-def test_a_folder_of_another_host_is_never_removed_and_told(
+def test_a_folder_of_another_host_is_reported_and_never_removed(
     place: Path, kind: str, machine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another boot, and another machine; or storage that hosts share: one image gives many of them one machine id."""

@@ -1,4 +1,4 @@
-"""A server that was there before us is found by where it listens."""
+"""A server that existed before us is found by where it listens."""
 
 import os
 import socket

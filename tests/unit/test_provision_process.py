@@ -1,4 +1,4 @@
-"""Servers are started, watched and ended for certain. `sleep` stands in for one."""
+"""Servers are started, watched and ended for certain. `sleep` replaces one."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def test_a_server_outlives_the_thread_that_asked_for_it(place: Path) -> None:
     assert started[0].stop(5.0)
 
 
-def test_a_machine_without_setpriv_is_told_why_that_matters(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_setpriv_is_reported_with_why_that_matters(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(place))
     with pytest.raises(ServerError, match="setpriv is missing") as refused:
         start(place, "sleep", "60")

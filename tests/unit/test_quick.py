@@ -87,7 +87,7 @@ def test_the_plan_that_is_saved_has_the_cells_that_were_shown(
     assert "null" not in file.read_text()
 
 
-def test_a_first_plan_is_for_the_systems_that_are_here_and_overwrites_nothing(
+def test_a_first_plan_is_for_the_systems_of_this_machine_and_overwrites_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for kind, system in SYSTEMS.items():

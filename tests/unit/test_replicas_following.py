@@ -27,13 +27,13 @@ def pair() -> Iterator[Followers]:
         system.stop()
 
 
-def test_a_replica_follows_a_primary_that_is_there(pair: Followers) -> None:
+def test_a_replica_follows_a_primary_that_exists(pair: Followers) -> None:
     pair.sleeper("replica1").kill()
     assert pair.rejoin("replica1") == ""
     assert pair.done == ["start replica1", "admit replica1", "follow replica1", "connected replica1"]
 
 
-def test_a_replica_comes_back_before_its_primary_and_follows_it_once_that_is_there(pair: Followers) -> None:
+def test_a_replica_comes_back_before_its_primary_and_follows_it_once_that_exists(pair: Followers) -> None:
     for name in ("primary", "replica1"):
         pair.sleeper(name).kill()
     assert pair.rejoin("replica1") == WITHOUT_PRIMARY

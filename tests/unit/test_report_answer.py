@@ -162,7 +162,7 @@ def test_without_noise_what_is_alike_is_equivalent(tmp_path: Path) -> None:
     assert found.headline[0].startswith("again against mariadb: equivalent within 5.0 %: ")
 
 
-def test_one_run_is_spoken_of_in_the_singular(tmp_path: Path) -> None:
+def test_one_run_is_described_in_the_singular(tmp_path: Path) -> None:
     story = replace(SMALL, contenders=(MARIADB,), threads=(1,), repetitions=1, change=invalid)
     _, found = answer(tmp_path, story)
     assert found.validity[0] == "0 of 1 run is valid"
@@ -235,14 +235,14 @@ def test_a_cell_has_one_p99_in_headline_table_comparison_and_chart(tmp_path: Pat
     assert "typical" not in render_text(found)
 
 
-def test_the_size_of_the_data_is_told_in_caches_of_the_system(tmp_path: Path) -> None:
+def test_the_size_of_the_data_is_reported_in_caches_of_the_system(tmp_path: Path) -> None:
     _, found = answer(tmp_path)
     assert found.cells[0].data_to_cache_ratio == pytest.approx(150_000_000 / (1 << 30))
     said = next(words for words in found.limits if "own cache" in words)
     assert said.startswith("Data on disk over the system's own cache: mariadb 0.14, sqlite_full 2.2.")
 
 
-def test_warnings_stand_beside_the_figure(tmp_path: Path) -> None:
+def test_warnings_are_next_to_the_figure(tmp_path: Path) -> None:
     warning = Validity(name="client", severity="warning", ok=False, words="the client may have been the limit (x)")
 
     def suspect(run: RunRecord) -> RunRecord:
@@ -284,7 +284,7 @@ def test_one_system_alone_says_first_what_it_is_judged_by(tmp_path: Path) -> Non
     assert re.match(r"sqlite_full at 8 threads: mean response time \S+ \S+, \S+/s, p99 ", found.headline[0])
 
 
-def test_each_operation_is_told_apart(tmp_path: Path) -> None:
+def test_each_operation_is_distinguished(tmp_path: Path) -> None:
     bundle, found = answer(tmp_path)
     read, update = found.cells[0].by_operation
     assert (read.operation, update.operation) == ("read", "update")

@@ -210,7 +210,7 @@ def test_panels_share_an_axis_while_the_smallest_can_be_read_on_it() -> None:
     assert large == pytest.approx(6 * small, rel=0.1)
 
 
-def test_a_panel_that_would_lie_flat_beside_another_has_an_axis_of_its_own() -> None:
+def test_a_panel_that_would_lie_flat_next_to_another_has_an_axis_of_its_own() -> None:
     small, large = heights(355.0, 11_786.0)
     assert small > 0.5 * large
 
@@ -296,7 +296,7 @@ def test_server_panels_show_the_operating_system_first_and_few_of_the_servers_ow
     assert "db.Constant" not in found
 
 
-def test_a_drawing_that_cannot_be_converted_is_told_in_one_sentence(tmp_path: object) -> None:
+def test_a_drawing_that_cannot_be_converted_is_reported_in_one_sentence(tmp_path: object) -> None:
     from pathlib import Path
 
     path = Path(str(tmp_path)) / "broken.svg"
@@ -305,7 +305,7 @@ def test_a_drawing_that_cannot_be_converted_is_told_in_one_sentence(tmp_path: ob
         conversion.pictures()
 
 
-def test_a_conversion_that_takes_too_long_is_told_in_one_sentence(
+def test_a_conversion_that_takes_too_long_is_reported_in_one_sentence(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pathlib import Path

@@ -35,7 +35,7 @@ def answer(folder: Path, machines: list[str], slow: list[int]) -> Answer:
     return answer_of(write_bundle(folder / "bundle", story(machines, slow)))
 
 
-def test_each_client_is_told_with_its_machine_share_and_clock(tmp_path: Path) -> None:
+def test_each_client_is_reported_with_its_machine_share_and_clock(tmp_path: Path) -> None:
     found = answer(tmp_path, SIX, [5])
     assert [one.client for one in found.clients] == [f"client {n} on {machine}" for n, machine in enumerate(SIX)]
     assert [one.is_behind for one in found.clients] == [False] * 5 + [True]
@@ -77,7 +77,7 @@ def test_that_each_client_got_its_share_is_in_the_headline(tmp_path: Path, machi
     assert f"{words}; none was clearly slower than the others, and none was the limit." in found.headline
 
 
-def test_shares_of_several_cells_are_told_in_one_line(tmp_path: Path) -> None:
+def test_shares_of_several_cells_are_reported_in_one_line(tmp_path: Path) -> None:
     told = answer_of(write_bundle(tmp_path / "bundle", story(SIX, [], threads=(1, 4))))
     assert (
         "In 2 cells with several clients each had 100 % of an even share of the throughput; none was clearly"
@@ -93,7 +93,7 @@ def test_shares_of_several_cells_are_told_in_one_line(tmp_path: Path) -> None:
         (False, 1, "in all 3 runs clients waited for each other's cores."),
     ],
 )
-def test_what_limited_clients_is_said_beside_their_shares(
+def test_what_limited_clients_is_said_next_to_their_shares(
     tmp_path: Path, limited: bool, cores: int, words: str
 ) -> None:
     def change(run: RunRecord) -> RunRecord:
@@ -150,7 +150,7 @@ def test_a_client_that_was_slower_once_is_no_headline(tmp_path: Path) -> None:
     assert not any(one.is_behind for one in found.clients)
 
 
-def test_fifty_clients_are_told_machine_by_machine_and_the_slower_ones_by_name(tmp_path: Path) -> None:
+def test_fifty_clients_are_reported_machine_by_machine_and_the_slower_ones_by_name(tmp_path: Path) -> None:
     found = answer(tmp_path, FIFTY, [13, 17, *range(40, 50)])
     assert [(one.client, one.is_behind) for one in found.clients] == [
         ("10 clients on load1", False),
@@ -164,7 +164,7 @@ def test_fifty_clients_are_told_machine_by_machine_and_the_slower_ones_by_name(t
     assert sum(one.clients for one in found.clients) == 52
 
 
-def test_runs_of_other_machines_are_told_apart(tmp_path: Path) -> None:
+def test_runs_of_other_machines_are_distinguished(tmp_path: Path) -> None:
     told = story(SIX, [])
     told.change = lambda run: shared_out(run, SIX if run.block < 3 else ["load1", "load2"] * 3)
     found = answer_of(write_bundle(tmp_path / "bundle", told))
@@ -207,7 +207,7 @@ def test_contestants_asked_from_other_machines_differ_undeclared(tmp_path: Path)
     assert configuration_of(write_bundle(tmp_path / "same", same)).undeclared == []
 
 
-def test_bundles_made_from_other_machines_are_told_apart_loudly(tmp_path: Path) -> None:
+def test_bundles_made_from_other_machines_are_distinguished_and_flagged(tmp_path: Path) -> None:
     local = write_bundle(tmp_path / "local", Story(contenders=(MARIADB,), threads=(4,), presets=("a",)))
     fleet = write_bundle(tmp_path / "fleet", story(SIX, []))
     cells = local.plan.cells, fleet.plan.cells

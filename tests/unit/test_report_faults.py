@@ -207,7 +207,7 @@ def test_an_open_loop_leads_with_its_figures(tmp_path: Path) -> None:
     assert not any("closed loop" in words for words in headline)
 
 
-def test_a_server_that_did_not_come_back_leads_and_the_budget_is_of_what_ended_beside_the_faults(
+def test_a_server_that_did_not_come_back_leads_and_the_budget_is_of_what_ended_outside_of_the_faults(
     tmp_path: Path,
 ) -> None:
     away = Validity(name="planned faults", severity="invalid", ok=False, words="n2 did not come back")
@@ -269,7 +269,7 @@ def test_a_metric_of_a_rate_that_did_not_come_back_is_at_least_as_long_as_it_was
     assert full.words(20.0) == "20.0 s"
 
 
-def test_work_that_only_reads_is_told_by_any_success() -> None:
+def test_work_that_only_reads_is_reported_by_any_success() -> None:
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
     run.faults = [killed(run, without_writes_s=None, without_success_s=3.0)]
     assert metric("time_without_writes_s").of(Observed(run)) == 3.0

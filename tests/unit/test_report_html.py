@@ -262,7 +262,7 @@ def test_the_report_can_be_written_elsewhere(tmp_path: Path) -> None:
     assert not (bundle.folder / "report.html").exists()
 
 
-def test_checks_after_the_load_are_told_from_those_after_a_run(tmp_path: Path) -> None:
+def test_checks_after_the_load_are_distinguished_from_those_after_a_run(tmp_path: Path) -> None:
     page = report(tmp_path)
     assert "Checks after the load" in page.text
     assert "all 1 held" not in page.text
@@ -329,7 +329,7 @@ def test_a_large_bundle_is_reported_within_three_seconds_and_five_megabytes(tmp_
 
 
 @pytest.mark.parametrize("asked", [(), ("latency_p99 < 2ms",)])
-def test_hostile_names_in_a_sweep_and_beside_a_limit_are_never_run(tmp_path: Path, asked: tuple[str, ...]) -> None:
+def test_hostile_names_in_a_sweep_and_next_to_a_limit_are_never_run(tmp_path: Path, asked: tuple[str, ...]) -> None:
     story = replace(
         SMALL,
         contenders=(replace(MARIADB, name="m" + HOSTILE),),

@@ -36,7 +36,7 @@ def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
         "invalid: errors (1 of 5 runs): 2.5 % of the operations did not end ok; the budget is 0.1 %"
     ]
     bad = next(run for run in bundle.runs if not run.valid)
-    assert cell.errors == bad.errors  # "0" beside "4 of 5 valid" would be no reason
+    assert cell.errors == bad.errors  # "0" next to "4 of 5 valid" would be no reason
     assert cell.operations == sum(run.ok for run in bundle.runs if run.cell == "c01" and run.id != bad.id)
     comparison = found.comparisons[0]
     assert comparison.verdict == "invalid runs"

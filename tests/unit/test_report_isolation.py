@@ -86,7 +86,7 @@ def test_a_level_that_means_the_same_in_both_needs_no_sentence(tmp_path: Path, o
     assert "means different things" not in " ".join([*found.headline, *found.limits])
 
 
-def test_two_versions_that_do_not_mean_the_same_by_their_default_are_told_apart(tmp_path: Path) -> None:
+def test_two_versions_that_do_not_mean_the_same_by_their_default_are_distinguished(tmp_path: Path) -> None:
     story = replace(PAIR, contenders=(MARIADB, NEWER))
     found = answer_of(at_levels(tmp_path, story, "repeatable-read", "repeatable-read", asked=False))
     (words,) = [words for words in found.limits if "means different things" in words]
@@ -114,7 +114,7 @@ def unknown(folder: Path) -> Answer:
     return answer_of(at_levels(folder / "unknown", PAIR, "read-committed", "unknown", asked=False))
 
 
-def test_a_system_without_levels_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_a_system_without_levels_is_reported_in_its_own_words(tmp_path: Path) -> None:
     own = "each row by itself, no transactions"
     found = answer_of(at_levels(tmp_path, PAIR, own, "repeatable-read", asked=False))
     (words,) = [words for words in found.limits if words.startswith("They ran at different levels of isolation: ")]
@@ -167,7 +167,7 @@ def test_shares_that_failed_are_in_any_answer_where_they_lie_apart(tmp_path: Pat
     assert answer_of(at_levels(tmp_path / "few", few, *2 * ["read-committed"])).comparisons[0].failures == ""
 
 
-def test_settings_in_which_operations_failed_are_named_beside_that_of_the_figures(tmp_path: Path) -> None:
+def test_settings_in_which_operations_failed_are_named_next_to_that_of_the_figures(tmp_path: Path) -> None:
     story = replace(PAIR, threads=(4, 8), change=failing(0.06, "c03"))
     bundle = at_levels(tmp_path, story, "read-committed", "read-committed")
     found = answer_of(bundle)
@@ -269,7 +269,7 @@ def test_galera_adds_what_holds_between_nodes_and_an_unknown_level_means_nothing
     )
 
 
-def test_an_embedded_database_at_its_one_level_is_told_beside_a_server(tmp_path: Path) -> None:
+def test_an_embedded_database_at_its_one_level_is_reported_next_to_a_server(tmp_path: Path) -> None:
     story = replace(PAIR, contenders=(SQLITE, MARIADB))
     found = answer_of(at_levels(tmp_path, story, "serializable", "serializable"))
     assert "in sqlite_full one transaction writes at a time" in sentences(found)

@@ -72,7 +72,7 @@ def said(made: Bundle) -> list[str]:
     return [words for words in answer_of(made).headline if "behind" in words]
 
 
-def test_a_lag_that_grows_is_told_at_its_end_and_makes_reads_stale(
+def test_a_lag_that_grows_is_reported_at_its_end_and_makes_reads_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = bundle(tmp_path / "b", GROWING, monkeypatch, reads_there=True)

@@ -52,7 +52,7 @@ def level(threads: int, verdict: Verdict, value: float | None = None, **said: ob
          "not decided at all levels, 1 to 4 threads (too few undisturbed runs, invalid runs)"),
     ],
 )  # fmt: skip
-def test_levels_are_told_in_what_holds_what_is_not_decided_and_what_does_not(
+def test_levels_are_reported_in_what_holds_what_is_not_decided_and_what_does_not(
     levels: list[LimitLevel], words: str
 ) -> None:
     assert words_of(levels, "threads", LIMIT) == words

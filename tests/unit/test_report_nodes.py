@@ -18,7 +18,7 @@ from builders.bundles import MARIADB, Contender, Story, invalid, write_bundle
 from builders.nodes import NODES, hurt, story
 
 
-def test_what_came_from_each_node_stands_in_a_row(tmp_path: Path) -> None:
+def test_what_came_from_each_node_is_in_a_row(tmp_path: Path) -> None:
     answer = answer_of(write_bundle(tmp_path / "bundle", story()))
     assert [node.node for node in answer.nodes] == list(NODES)
     lines = render_text(answer).splitlines()
@@ -97,7 +97,7 @@ def test_what_came_of_faults_over_time_leads(tmp_path: Path) -> None:
     assert any(one.startswith("Throughput of") for one in charts)
 
 
-def test_ways_in_which_a_node_came_back_are_told_once(tmp_path: Path) -> None:
+def test_ways_in_which_a_node_came_back_are_reported_once(tmp_path: Path) -> None:
     (fault,) = answer_of(write_bundle(tmp_path / "bundle", story())).faults
     assert fault.rejoined == ["incremental state transfer of 700 to 1,100 write sets"]
     assert fault.nodes == ["n3"]

@@ -123,7 +123,7 @@ def test_clients_on_other_machines_share_none_with_the_server() -> None:
     assert "shared one machine" in limits(runs=(there, run(1.0, 9.0))), "in one run a client was here"
 
 
-def test_a_server_that_was_there_before_is_said_to_share_the_machine_where_it_was_found_or_could_not_be() -> None:
+def test_a_server_that_existed_before_is_said_to_share_the_machine_where_it_was_found_or_could_not_be() -> None:
     existing = ((False, False),)
     assert "shared one machine of 2 cores" in limits(facts=existing, runs=(run(1.0, 9.0),))
     assert "may not be looked at" in limits(facts=existing, runs=(run(1.0, None, unseen=True),))

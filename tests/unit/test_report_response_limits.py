@@ -1,4 +1,4 @@
-"""Response times that a workload asks for stand beside what was measured."""
+"""Response times that a workload asks for stand next to what was measured."""
 
 from __future__ import annotations
 

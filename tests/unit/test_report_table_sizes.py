@@ -26,7 +26,7 @@ def words(
 
 
 @pytest.mark.parametrize("factor", ["table_format", "mariadb.table_format"])
-def test_each_format_is_held_against_the_baseline(factor: str) -> None:
+def test_each_format_is_compared_with_the_baseline(factor: str) -> None:
     found = words({"zlib": 8 * MIB, "plain": 32 * MIB, "rocksdb": 48 * MIB, "lz4": 32 * MIB}, factor)
     assert found == [
         "On disk after a run: plain 32 MiB, zlib 8 MiB (75 % less), rocksdb 48 MiB (50 % more), lz4 32 MiB (as much)."

@@ -79,7 +79,7 @@ def test_a_note_on_many_settings_is_said_once(tmp_path: Path) -> None:
     assert "note: sqlite_full, in 2 settings: durability differs, as the plan declares: relaxed against full" in text
 
 
-def test_what_the_plan_does_not_declare_is_told_with_what_decides_first(tmp_path: Path) -> None:
+def test_what_the_plan_does_not_declare_is_reported_with_what_decides_first(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "bundle", SMALL)
     for cell, facts in bundle.facts.items():
         settings = {f"a_setting_{n}": facts.product for n in range(8)}

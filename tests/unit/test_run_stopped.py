@@ -82,7 +82,7 @@ def test_a_plan_without_a_finished_run_has_no_answer(
     assert capsys.readouterr().out == ""
 
 
-def test_an_answer_that_cannot_be_told_does_not_hide_what_ended_the_plan(
+def test_an_answer_that_cannot_be_reported_does_not_hide_what_ended_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> int:

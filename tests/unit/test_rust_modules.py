@@ -19,7 +19,7 @@ def modules(source: Path) -> dict[Module, Path]:
 
 
 def code(path: Path) -> str:
-    """Without comments, and without tests that stand in the file."""
+    """Without comments, and without tests that are in the file."""
     text = re.sub(r"//.*", "", path.read_text())
     return text.partition("#[cfg(test)]\nmod tests {")[0]
 

@@ -1,4 +1,4 @@
-"""Which run a search makes next: decided from the runs that are there alone."""
+"""Which run a search makes next: decided from the existing runs alone."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def cost(busy: float, delay: float = 0.0) -> ClientCost:
 
 
 def seconds(per_tenth: int, *, mean_ns: float = 1e6, warm_up: int = 0) -> list[Interval]:
-    """Of one client: some seconds of warm-up, in which nothing is told of, and of the window."""
+    """Of one client: some seconds of warm-up, in which nothing is reported, and of the window."""
     ok = EMPTY.model_copy(update={"count": 10 * per_tenth, "mean_ns": mean_ns})
     return [
         Interval(
@@ -88,7 +88,7 @@ def test_of_a_single_client_on_this_machine_the_run_tells_all() -> None:
     assert records(5, places=[Place(machine="worker-0", cores=8)]) == [], "a worker on this machine"
 
 
-def test_a_client_that_lacks_half_of_the_others_rate_is_told_with_its_reason() -> None:
+def test_a_client_that_lacks_half_of_the_others_rate_is_reported_with_its_reason() -> None:
     far = Place(machine="load2", is_here=False, server_round_trip_ns={"server": 5_000_000})
     near = Place(machine="load1", is_here=False, server_round_trip_ns={"server": 200_000})
     found = records(100, 100, 50, places=[near, near, far])
@@ -114,7 +114,7 @@ def test_a_window_too_short_to_compare_sets_nobody_apart() -> None:
     assert [one.behind for one in client_records(two, [Place()] * 2, [[], []], [], open_loop=True)] == ["", ""]
 
 
-def test_tenths_of_clients_whose_clocks_are_not_known_to_a_tenth_are_not_told() -> None:
+def test_tenths_of_clients_whose_clocks_are_not_known_to_a_tenth_are_not_reported() -> None:
     intervals = [*seconds(5), *seconds(6)]
     for interval in intervals:
         interval.series = [IntervalSeries(operation="READ", part=False, outcome="ok", response=document([1000]))]

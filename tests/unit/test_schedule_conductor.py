@@ -160,7 +160,7 @@ def test_a_search_that_is_resumed_makes_no_more_than_the_repeats_that_are_left()
     lost = lost_run(Slot(3, 4, "a"), MachineLost("load2", "its Dask worker ended", "run b04-a"))
     runs = [disturbed(Slot(0, 1, "a")), disturbed(Slot(1, 2, "a")), good(Slot(2, 3, "a")), lost]
     standing = {most: [run.block for run in Repeats(runs, most).standing()] for most in (0, 1, 2)}
-    assert standing == {0: [1, 2, 3], 1: [2, 3], 2: [3]}, "what was lost is made again in any case"
+    assert standing == {0: [1, 2, 3], 1: [2, 3], 2: [3]}, "what was lost is repeated in any case"
 
 
 def test_an_invalid_run_is_never_repeated_though_it_was_disturbed_too(monkeypatch: pytest.MonkeyPatch) -> None:

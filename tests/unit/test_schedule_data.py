@@ -100,7 +100,7 @@ def test_after_a_run_that_came_to_no_end_nobody_knows_what_it_did() -> None:
     assert one.done_with(DID) == [None, *DID]
 
 
-def test_systems_on_one_table_share_its_history_and_private_ones_begin_anew() -> None:
+def test_systems_on_one_table_share_its_history_and_managed_ones_begin_again() -> None:
     for managed, expected in ((False, [*DID, *DID]), (True, DID)):
         one, other = instance(managed=managed), instance(managed=managed)
         assert one.data
@@ -113,7 +113,7 @@ def test_systems_on_one_table_share_its_history_and_private_ones_begin_anew() ->
         assert other.done_with(DID) == expected
 
 
-def test_a_private_system_without_a_copy_loads_for_itself() -> None:
+def test_a_managed_system_without_a_copy_loads_for_itself() -> None:
     assert not instance(managed=True).take(Data())
 
 
@@ -148,7 +148,7 @@ def test_tables_of_others_are_kept_apart_by_what_the_system_has_for_it() -> None
     assert "apart by a `database` of ours" in caught.value.hint
 
 
-def test_only_tables_that_this_run_made_are_told_of_at_its_end() -> None:
+def test_only_tables_that_this_run_made_are_reported_at_its_end() -> None:
     one = instance("none", *BOTH)
     one.allow_drop = True
     one.bundle, one._tables_begun = Path(), False
@@ -163,7 +163,7 @@ def test_only_tables_that_this_run_made_are_told_of_at_its_end() -> None:
     assert one.leave(drop=False) == ""
 
 
-def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:
+def test_data_that_exist_are_checked_with_what_runs_before_did() -> None:
     asked: list[Any] = []
 
     def check(*rest: Any) -> Any:
@@ -181,7 +181,7 @@ def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:
 
 @pytest.mark.parametrize(("reset", "begins"), [("none", True), ("reuse", False)])
 def test_what_others_stored_is_where_the_next_run_begins_where_nothing_is_put_back(reset: str, begins: bool) -> None:
-    """Runs that were cut short, or another plan's: nobody knows what they did, but what is there is there."""
+    """Runs that were cut short, or another plan's: nobody knows what they did, but what exists is counted."""
     told: list[str] = []
 
     def check(*rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is told where an engine has trouble with a server of ours that has ended."""
+"""What is reported where an engine has trouble with a server of ours that has ended."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_server_that_was_killed_is_named(
     assert "loads/*/server.log" in error.hint
 
 
-def test_trouble_with_servers_that_live_is_told_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trouble_with_servers_that_live_is_reported_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ended, "_PATIENCE_S", 0.0)
     system = Sleepers(place / "system", "a", "b")
     try:

@@ -179,7 +179,7 @@ def test_a_run_that_is_broken_off_kills_what_is_being_started_and_thaws_what_is_
     assert "n1 did not come back: killed by SIGKILL" in run.faults.records[0].failure
 
 
-def test_a_fault_that_a_run_did_not_last_for_is_told() -> None:
+def test_a_fault_that_a_run_did_not_last_for_is_reported() -> None:
     run = Run(fault("kill", at_s=3600))
     run.faults.start()
     run.faults.end()
@@ -234,7 +234,7 @@ def test_the_clients_seconds_become_what_a_fault_did() -> None:
     assert error_ratio_outside_faults([never], intervals, 2.0) is None
 
 
-def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothing() -> None:
+def test_a_fault_that_was_done_when_the_window_had_ended_is_reported_and_loses_nothing() -> None:
     """2 s of warm-up, 3 s of window; the machine was late by 0.15 s."""
     intervals = [second(at, [10] * 10) for at in range(5)]
     late = FaultRecord(planned=fault("restart", at_s=2.95), begun_s=3.1, ended_s=3.2, back_s=3.4)
@@ -244,7 +244,7 @@ def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothi
     assert error_ratio_outside_faults([found], intervals, 2.0) is None
 
 
-def test_what_faults_did_that_are_one_event_is_told_once() -> None:
+def test_what_faults_did_that_are_one_event_is_reported_once() -> None:
     """2 s of warm-up, 10 s of window; frozen and killed at about 4 s, restarted at 8 s."""
     hole = [10, 10, *[0] * 7, 10]
     intervals = [second(at, hole if at == 6 else [10] * 10, unknown=3 * (at == 6)) for at in range(12)]

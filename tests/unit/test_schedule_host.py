@@ -145,14 +145,14 @@ def test_a_phase_runs_on_any_host_and_is_closed_at_its_end(tmp_path: Path) -> No
     assert (host.specs[0].phase, host.specs[0].threads, host.specs[0].drop_existing) == ("load", 4, True)
 
 
-def test_a_long_warm_up_is_told(tmp_path: Path) -> None:
+def test_a_long_warm_up_is_reported(tmp_path: Path) -> None:
     stages = list[str]()
     sign = Progress(elapsed_s=150.0, done=3, total=0)
     Phases(Scripted(sign, result("warm"))).warm(*setting(), tmp_path, stage=stages.append)
     assert stages == ["warming for 2 min 30 s (s answers)"]
 
 
-def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path: Path) -> None:
+def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_reported_once(tmp_path: Path) -> None:
     warning = Warning(what="clock_source is hpet", at_s=0.0)
     phases = Phases(Scripted(warning, result("warm")))
     phases.warm(*setting(), tmp_path, stage=lambda words: None)
@@ -161,7 +161,7 @@ def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path
     assert phases.warnings() == []
 
 
-def test_nodes_that_follow_the_first_are_checked_beside_it_once_they_had_the_time(tmp_path: Path) -> None:
+def test_nodes_that_follow_the_first_are_checked_next_to_it_once_they_had_the_time(tmp_path: Path) -> None:
     plan, cell, system = setting()
     asked: list[Any] = []
     held = Check(name="replica1 has the same rows as primary", ok=True, expected="it", actual="it", evidence=[])

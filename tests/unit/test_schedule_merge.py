@@ -138,7 +138,7 @@ def test_statements_are_those_of_the_operations_that_count() -> None:
 
 
 def test_a_short_timeout_is_not_rewarded() -> None:
-    """Unknown operations stand in the headline with the time they waited; failures rank above everything."""
+    """Unknown operations are in the headline with the time they waited; failures rank above everything."""
     good, timed_out = [1_000_000] * 900, [5_000_000_000] * 100
     merged = merge_results([result(series(good), series(timed_out, "unknown"))])
     assert percentiles(merged.distribution).p99_ms == pytest.approx(5000, rel=1e-3)

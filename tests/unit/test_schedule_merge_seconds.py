@@ -68,7 +68,7 @@ def test_tenths_of_all_clients_are_one_row_as_far_as_their_second_reaches() -> N
     assert [row["at_s"] for row in timeline.tenths[10:]] == [8.0, 8.1, 8.2]
 
 
-def test_nodes_of_all_clients_are_told_by_name_in_a_row_a_second() -> None:
+def test_nodes_of_all_clients_are_reported_by_name_in_a_row_a_second() -> None:
     here = [node("n1", [1_000_000] * 2), node("n2", [], unknown=2, fail_refused=1)]
     there = [node("n1", [3_000_000]), node("n2", [], unknown=1)]
     (row,) = merge_intervals([second(4, [10], nodes=here), second(4, [10], nodes=there)]).nodes

@@ -24,7 +24,7 @@ TWO = [
 ]
 
 
-def test_a_single_server_is_told_without_its_name() -> None:
+def test_a_single_server_is_reported_without_its_name() -> None:
     assert by_node(TWO[:1], lambda node: node.debt()) == {"dirty_bytes": 8.0}
 
 
@@ -41,7 +41,7 @@ def test_of_other_nodes_the_facts_say_what_they_have_otherwise() -> None:
     assert found.portable == {"durability": "full", "tls": "off", "b.durability": "none"}
 
 
-def test_the_figures_of_each_second_are_kept_by_node_and_those_of_all_beside_them() -> None:
+def test_the_figures_of_each_second_are_kept_by_node_and_those_of_all_next_to_them() -> None:
     sampler = Sampler(cast(Any, system(nodes=lambda: TWO)), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
     sampler._looks = [Look(at_s, {"machine.dirty": at_s}, tick=tick) for tick, at_s in enumerate((0.0, 1.0, 2.0))]
     sampler._process_looks = [Look(at_s) for at_s in (0.0, 1.0, 2.0)]
@@ -124,7 +124,7 @@ def test_a_frozen_node_keeps_no_other_waiting_and_is_named() -> None:
     assert watches[0].stop(30)
 
 
-def test_a_node_was_silent_when_it_was_asked_several_times_and_told_nothing() -> None:
+def test_a_node_was_silent_when_it_was_asked_several_times_and_answered_nothing() -> None:
     watch = NodeWatch(Told("n2"), 0.0)
     watch.looks = [Look(float(tick), {} if 5 <= tick < 9 else {"commits": 1.0}, tick=tick) for tick in range(21)]
     watch.last_asked = Look(23.0, tick=23)
@@ -139,7 +139,7 @@ def test_a_node_was_silent_when_it_was_asked_several_times_and_told_nothing() ->
     assert watch.silences(0.0) == [], "it tells of nothing"
 
 
-def test_what_each_node_has_stands_in_one_panel_in_place_of_the_sum() -> None:
+def test_what_each_node_has_is_in_one_panel_in_place_of_the_sum() -> None:
     at = np.arange(5.0)
     columns = {name: Series(at, at) for name in ("os.rss_bytes", "os.a.rss_bytes", "os.b.rss_bytes", "db.b.dirty")}
     assert [(metric.title, metric.columns) for metric in metrics_of([columns], ["a", "b"])] == [

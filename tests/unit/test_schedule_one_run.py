@@ -15,7 +15,7 @@ from bakeoff.schedule.nodes import FrozenNodes
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_a_disk_that_did_not_become_quiet_is_told(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_did_not_become_quiet_is_reported(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_run, "wait_for_writeback", lambda timeout_s: quiet)
     plan: Any = SimpleNamespace(record=SimpleNamespace(cache="as-is"))
     instance: Any = SimpleNamespace(reset=lambda folder: None)
@@ -48,7 +48,7 @@ def test_a_run_ends_with_a_node_where_the_plan_says_so_and_else_where_nothing_is
 
 
 @pytest.mark.parametrize(("prepares_s", "stages"), [(0.2, []), (300.0, ["preparing (about 5 min 00 s)", "running"])])
-def test_a_client_that_has_much_to_make_ready_is_waited_for_and_told(prepares_s: float, stages: list[str]) -> None:
+def test_a_client_that_has_much_to_make_ready_is_waited_for_and_reported(prepares_s: float, stages: list[str]) -> None:
     waited, told = [], []
     engines: Any = SimpleNamespace(wait_ready=waited.append)
     cell: Any = SimpleNamespace(workload=SimpleNamespace(prepares_s=prepares_s), clients=2)

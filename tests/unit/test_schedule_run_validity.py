@@ -146,7 +146,7 @@ def test_the_client_has_cores_of_its_own_where_nothing_of_the_system_can_run() -
 
 
 @pytest.mark.usefixtures("mariadb_is_here")
-def test_every_run_of_a_plan_is_told_of_the_largest_and_spins_on_cores_of_its_own_alone() -> None:
+def test_every_run_of_a_plan_knows_the_largest_and_spins_on_its_own_cores_only() -> None:
     plan = read("threads = [1, 8, 64]", systems=MARIADB, measure="placement = { client = '0', server = '1' }")
     told = [spec(plan, cell, system(), "run")[0] for cell in plan.cells]
     assert [document.sessions_of_largest_run for document in told] == [64, 64, 64]

@@ -59,7 +59,7 @@ def test_a_share_of_less_than_half_a_second_is_not_known(others_s: dict[float, f
     assert looked(others_s, window=(1, 2)).machine().other_cpu_ratio is None
 
 
-def test_beside_a_server_that_may_be_here_unseen_nobody_is_accused() -> None:
+def test_next_to_a_server_that_may_be_here_unseen_nobody_is_accused() -> None:
     sampler = Sampler(system(may_run_here_unseen=lambda: True), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
     sampler.last_look()
     assert "machine.others_cpu_s" not in sampler._looks[-1].counters
@@ -161,7 +161,7 @@ def test_a_server_that_is_killed_and_started_again_hides_nobody_else(monkeypatch
         sampler.last_look()
     rows = sampler.rows()
     assert [row["os.cpu_user_s_per_s"] for row in rows] == [1.0, 0.0, 0.0, 1.0, 1.0]
-    # What the server did between the last look at it and its end, none can tell from what others did.
+    # What the server did between the last reading of it and its end, none can tell from what others did.
     assert [row["machine.others_cpu_s_per_s"] for row in rows] == [0.5, 1.5, 1.5, 0.5, 0.5]
     assert sampler.machine().other_process == "", "neither the server before nor the one after is another's"
 

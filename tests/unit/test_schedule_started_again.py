@@ -1,4 +1,4 @@
-"""A managed server that ended or froze between two runs is told by name with the next run."""
+"""A managed server that ended or froze between two runs is reported by name with the next run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_those_that_ended_and_those_that_do_not_answer_are_named() -> None:
     assert away_words(cast(System, system)) == "n2 had ended (killed by SIGKILL), n3 did not answer"
 
 
-def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_path: Path) -> None:
+def test_a_server_that_was_away_before_a_run_is_reported_with_that_run_alone(tmp_path: Path) -> None:
     system = Three()
     system.found["n2"].ended = "killed by SIGKILL"
     made = instance(system, started=True)
@@ -124,7 +124,7 @@ def test_a_system_that_waited_for_its_turn_is_no_news() -> None:
             system.stop()
 
 
-def test_of_two_systems_that_run_by_turns_only_the_one_that_ended_by_itself_is_told(tmp_path: Path) -> None:
+def test_of_two_systems_that_run_by_turns_only_the_one_that_ended_by_itself_is_reported(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         systems = [Sleepers(Path(folder) / name, "server") for name in ("postgresql", "cassandra")]

@@ -84,7 +84,7 @@ def test_of_an_existing_server_only_what_shapes_a_load_is_copied(product: str) -
     assert node(variables, managed=False).read_settings(Product(product, "1"), variables) == PLAIN
 
 
-def test_of_a_server_of_ours_everything_that_was_changed_is_told() -> None:
+def test_of_a_server_of_ours_everything_that_was_changed_is_reported() -> None:
     variables = {"init_connect": "SET x = 1", "datadir": "/x"}
     read = node(variables, managed=True).read_settings(Product("MariaDB", "1"), variables)
     assert read == {"init_connect": "SET x = 1"}

@@ -13,7 +13,7 @@ KEYS = ("version", "settings", "nodes")
 LISTED = [{"name": "a", "address": "db1:1"}, {"name": "b", "address": "db2:1"}]
 
 
-def test_how_many_nodes_are_started_may_stand_beside_start() -> None:
+def test_how_many_nodes_are_started_may_be_next_to_start() -> None:
     said = SystemTable.model_validate({"nodes": 3, "start": {"version": "5"}}).options()
     assert in_one_spelling(said, "systems.a", KEYS) == {"start": {"version": "5", "nodes": 3}}
 

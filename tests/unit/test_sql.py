@@ -47,7 +47,7 @@ def test_runs_on_data_that_others_have_changed_draw_other_operations(folder: Pat
     assert (later["turn"], later["scripts"]) == (2, workload.spec["scripts"])
 
 
-def test_tables_that_are_there_need_no_schema(folder: Path) -> None:
+def test_tables_that_exist_need_no_schema(folder: Path) -> None:
     options = {"scripts": ["shop/order.sql"], "variables": SHOP["variables"], "tables": ["products", "orders"]}
     workload = decided("sql", options, folder)
     assert (workload.tables, workload.loaded_rows) == (["products", "orders"], 0)

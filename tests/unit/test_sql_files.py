@@ -46,7 +46,7 @@ def test_texts_stand_where_files_are_named(tmp_path: Path) -> None:
     assert {path.name for path in asked.sources} == {"shop.sql", "shop-pg.sql", "order.sql", "regions.txt"}
 
 
-def test_a_plan_in_a_bundle_finds_its_files_beside_it(tmp_path: Path) -> None:
+def test_a_plan_in_a_bundle_finds_its_files_next_to_it(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "order.sql").write_text("SELECT 1;")
     assert read({"scripts": "sql/order.sql"}, tmp_path).options["scripts"][0]["file"]["text"] == "SELECT 1;"

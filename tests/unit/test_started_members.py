@@ -76,7 +76,7 @@ def test_one_that_has_ended_leaves_the_system_alive_and_the_next_start_brings_it
     three.start()
     assert three.done[3:] == ["start b"]
     assert len(three.pids()) == 3
-    assert three.sleeper("b").port == port  # the load and its neighbours know it
+    assert three.sleeper("b").port == port  # the load and the other members know it
 
 
 def test_a_frozen_one_lives_and_is_ended_before_the_next_start(three: Sleepers) -> None:
@@ -144,14 +144,16 @@ def test_a_cold_start_ends_all_before_the_first_starts_and_has_them_forget(three
     assert three.done[6:] == ["start a forgetful", "start b forgetful", "start c forgetful"]
 
 
-def test_their_size_is_told_together_and_not_where_one_is_gone(three: Sleepers) -> None:
+def test_their_size_is_reported_together_and_not_where_one_is_gone(three: Sleepers) -> None:
     three.start()
     assert three.size_on_disk_bytes() == 300
     three.sleeper("c").kill()
     assert three.size_on_disk_bytes() is None
 
 
-def test_the_log_of_each_is_told_by_its_name_and_that_of_a_single_one_as_it_is(three: Sleepers, place: Path) -> None:
+def test_the_log_of_each_is_reported_by_its_name_and_that_of_a_single_one_as_it_is(
+    three: Sleepers, place: Path
+) -> None:
     for name, server in three.servers().items():
         server.log.write_text(f"words of {name}\n")
     assert three.log_tail() == "==> a <==\nwords of a\n\n==> b <==\nwords of b\n\n==> c <==\nwords of c"

@@ -1,4 +1,4 @@
-"""Formats of tables: their names, what servers are told, and who is refused before anything starts."""
+"""Formats of tables: their names, what servers receive, and who is refused before anything starts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_tables_that_stand_alone_have_any_format(options: str) -> None:
         ("row-compressed:4", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"),
     ],
 )
-def test_each_server_is_told_in_its_own_words(text: str, mariadb: str, mysql: str) -> None:
+def test_each_server_receives_its_own_words(text: str, mariadb: str, mysql: str) -> None:
     assert format_of(MariaDbFormats, text).options == mariadb
     assert format_of(MySqlFormats, text).options == mysql
 
@@ -256,6 +256,6 @@ def test_a_system_that_stores_tables_in_one_way_calls_it_plain_and_knows_no_othe
     assert len(plan('"mariadb.table_format" = "row-compressed"', more=sqlite).cells) == 2
 
 
-def test_a_setting_that_the_format_decides_is_not_said_beside_it() -> None:
+def test_a_setting_that_the_format_decides_is_not_said_next_to_it() -> None:
     with pytest.raises(PlanError, match="sets innodb_compression_algorithm and also `table_format`"):
         plan('table_format = "page-compressed"', 'innodb_compression_algorithm = "lz4"')

@@ -199,7 +199,7 @@ def test_threads_rate_and_limit_are_handed_on(tmp_path: Path) -> None:
     assert (hints.threads, hints.rate_ops_per_s, hints.operations, hints.window_s) == (8, 500.0, 9000, 60.0)
 
 
-def test_a_histogram_of_field_lengths_is_read_beside_its_file(tmp_path: Path) -> None:
+def test_a_histogram_of_field_lengths_is_read_next_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "h.txt").write_text("BlockSize\t100\n0\t10\n2\t30\n")
     workload = from_file(tmp_path, "fieldlengthdistribution=histogram\nfieldlengthhistogram=h.txt\nfieldcount=1")
     assert workload.spec["field_length_distribution"] == {

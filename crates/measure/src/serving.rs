@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_while_it_refuses_and_begin_anew_once_it_has_served() {
+    fn pauses_double_while_it_refuses_and_begin_again_once_it_has_served() {
         let serving = Serving::new(1);
         let pauses = |from_ms: u64| {
             serving.lost(0, from_ms * MS);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_as_a_person_reads_them() {
+    fn values_are_written_as_a_person_reads_them() {
         let id = *b"\x12\x34\x56\x78\x9a\xbc\xde\xf0\x12\x34\x56\x78\x9a\xbc\xde\xf0";
         assert_eq!(
             Value::Uuid(id).to_string(),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_told_by_its_columns() {
+    fn a_row_is_reported_by_its_columns() {
         let mut row = RowBuf::default();
         row.push(Value::Int(1));
         row.push(Value::Null);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_streams_and_seeds_share_no_operation() {
+    fn adjacent_streams_and_seeds_share_no_operation() {
         let mut seen = std::collections::HashSet::new();
         for (seed, stream) in [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (0, 0)] {
             let mut s = Stream::new(seed, stream);

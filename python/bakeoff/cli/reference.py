@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..plan.new_plan import SCHEMA
 from ..plan.schema import Meanings, schema_text
-from ..report.words.meanings import CERTAINTIES, CHECKS, VERDICTS
+from ..report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, VERDICTS
 from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
@@ -159,16 +159,22 @@ Search this page for the word that you saw. Made from the program's own list by 
 
 def messages_page() -> str:
     lines = [_MESSAGES_HEAD, "## Verdicts of a comparison\n", *_meanings(VERDICTS)]
-    lines += ["## How certain an answer is\n", *_meanings(CERTAINTIES), "## What speaks against a run\n"]
+    lines += ["## Verdicts of sweeps, limits, searches and faults\n", *_meanings(OTHER_ROWS)]
+    lines += ["## How certain an answer is\n", *_meanings(CERTAINTIES)]
+    lines += ["## What speaks against an answer\n", *_meanings(DOUBTS), "## What speaks against a run\n"]
     for severity, checks in CHECKS.items():
         name, _, rest = severity.partition(": ")
         lines += [f"### {name[:1].upper()}{name[1:]}\n", f"{rest[:1].upper()}{rest[1:]}.\n", *_meanings(checks)]
     return "\n".join(lines)
 
 
-def _meanings(meanings: Iterable[Named]) -> Iterator[str]:
-    yield "| word | what it says | what to do |\n|---|---|---|"
-    yield from (f"| {one.name} | {one.says} | {one.do} |" for one in meanings)
+def _meanings(meanings: Sequence[Named]) -> Iterator[str]:
+    examples = any(one.example for one in meanings)
+    yield "| word | what it says |" + (" example |" if examples else "") + " what to do |"
+    yield "|---|---|---|" + ("---|" if examples else "")
+    for one in meanings:
+        example = [f"*{one.example}*" if one.example else ""] if examples else []
+        yield f"| {' | '.join([one.name, one.says, *example, one.do])} |"
     yield ""
 
 

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_declared_to_be_utf8_where_bytes_stand_beside_it() {
+    fn text_is_declared_to_be_utf8_where_bytes_are_next_to_it() {
         let places = |kinds: &[bool]| {
             let sql = load_statement(&table(kinds), Reading::Utf8);
             (
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_told_and_a_word_about_the_log_is_not_one() {
+    fn a_loss_is_reported_and_a_word_about_the_log_is_not_one() {
         let notice = |code: &str| Notice {
             code: code.into(),
             message: "words".into(),

@@ -103,7 +103,7 @@ YQIDAQAB
     }
 
     #[test]
-    fn a_file_that_holds_no_key_is_told_by_its_name() {
+    fn a_file_that_holds_no_key_is_reported_by_its_name() {
         let trouble = ServerKey::read("/no/key.pem").unwrap_err();
         assert!(trouble.place == "/no/key.pem" && trouble.hint.contains("public_key.pem"));
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_told_alike() {
+    fn what_is_written_is_read_back_and_printed_alike() {
         let units = [0, 1, -5, 10_000, -10_000, 1_230, 99_999_999, i64::MAX, i64::MIN];
         for decimal in units
             .into_iter()

@@ -248,7 +248,7 @@ fn what_the_server_does_not_understand_is_refused_and_the_session_goes_on() {
 }
 
 #[test]
-fn nobody_there_and_a_keyspace_that_is_not_there_are_told() {
+fn a_missing_server_and_a_missing_keyspace_are_reported() {
     let Some(spec) = cassandra_spec() else { return };
     let trouble = |spec: CassandraSpec| {
         bench::run(async { driver(&spec).open(0).await.err() }).expect("it cannot be opened")

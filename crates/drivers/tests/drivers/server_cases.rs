@@ -60,7 +60,7 @@ pub fn refusal(spec: Spec) -> OpError {
 }
 
 #[test]
-fn a_wrong_password_is_told_without_the_password() {
+fn a_wrong_password_is_reported_without_the_password() {
     let Some(spec) = cases::spec() else { return };
     let file = bench::sqlite_file().with_extension("password");
     std::fs::write(&file, "hunter2-is-wrong\n").unwrap();
@@ -115,7 +115,7 @@ fn told_of(said: &'static [u8]) -> OpError {
 }
 
 #[test]
-fn what_is_no_server_is_told_as_what_it_is() {
+fn what_is_no_server_is_reported_as_what_it_is() {
     for said in [
         b"".as_slice(),
         b"HTTP/1.1 400 Bad Request\r\n\r\n",

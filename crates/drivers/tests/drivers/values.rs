@@ -125,7 +125,7 @@ async fn every_value_comes_back_as_it_was_given<S: SqlSession>(session: &mut S) 
     sql(session, &format!("DROP TABLE {table}")).await;
 }
 
-async fn a_new_rows_number_is_told<S: SqlSession>(session: &mut S) {
+async fn a_new_rows_number_is_reported<S: SqlSession>(session: &mut S) {
     let key = session.dialect().auto_key;
     let table = fresh(session, &format!("id {key}, v BIGINT, PRIMARY KEY (id)")).await;
     let insert = format!("INSERT INTO {table} (v) VALUES (7)");
@@ -142,7 +142,7 @@ async fn a_new_rows_number_is_told<S: SqlSession>(session: &mut S) {
     sql(session, &format!("DROP TABLE {table}")).await;
 }
 
-async fn a_row_that_is_there_gets_the_new_values<S: SqlSession>(session: &mut S) {
+async fn a_row_that_exists_gets_the_new_values<S: SqlSession>(session: &mut S) {
     let table = fresh(session, "id BIGINT PRIMARY KEY, v BIGINT").await;
     let upsert = session.dialect().upsert("id", &["v"]);
     for value in [1, 2] {
@@ -208,7 +208,7 @@ macro_rules! on_every_client {
 
 on_every_client!(
     every_value_comes_back_as_it_was_given,
-    a_new_rows_number_is_told,
-    a_row_that_is_there_gets_the_new_values,
+    a_new_rows_number_is_reported,
+    a_row_that_exists_gets_the_new_values,
     a_transaction_ends_as_what_was_done_in_it,
 );

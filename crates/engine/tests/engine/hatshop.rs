@@ -156,7 +156,7 @@ fn what_no_event_of_the_mix_changes_is_compared_with_what_was_loaded() {
 }
 
 #[test]
-fn what_a_read_finds_beside_the_truth_is_wrong() {
+fn what_a_read_finds_besides_the_truth_is_wrong() {
     let database = Database::new("hatshop-wrong");
     let only_reads = json!({ "create": 0, "update": 0, "update_attribute": 0, "delete": 0 });
     let workload = workload(only_reads);

@@ -73,7 +73,7 @@ impl Drop for Place {
 }
 
 #[test]
-fn rows_are_there_in_the_next_phase_and_a_load_makes_them_anew() {
+fn rows_exist_in_the_next_phase_and_a_load_makes_new_ones() {
     let (place, none) = (Place::new("kept"), json!({}));
     assert_eq!(place.phase("load", &none, &none).0, Some(0));
     assert!(place.holds(&[]));

@@ -317,7 +317,7 @@ fn every_request_gets_an_answer_in_its_order() {
 }
 
 #[test]
-fn what_it_can_do_is_listed_and_what_it_is_told_wrongly_is_refused() {
+fn what_it_can_do_is_listed_and_a_wrong_request_is_refused() {
     let list = engine().arg("list").output().unwrap();
     let list: Value = serde_json::from_slice(&list.stdout).unwrap();
     assert_eq!(list["drivers"][0]["kind"], "null");

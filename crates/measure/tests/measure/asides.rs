@@ -224,7 +224,7 @@ fn a_back_off_that_reaches_beyond_the_window_ends_with_it() {
 }
 
 #[test]
-fn an_attempt_that_nobody_answered_is_told_when_a_later_one_settles_the_operation() {
+fn an_attempt_that_nobody_answered_is_reported_when_a_later_one_settles_the_operation() {
     let retry = r#","retry":{"retries":3,"on":["conflict"],"on_codes":["L"]}"#;
     for (second, outcome) in [
         (Reply::Right, Outcome::Ok),

@@ -107,7 +107,7 @@ fn a_node_tells_how_its_operations_ended_and_so_does_each_of_its_seconds() {
 }
 
 #[test]
-fn tenths_of_seconds_are_told_of_all_that_ended_ok_and_of_what_writes() {
+fn tenths_of_seconds_are_reported_of_all_that_ended_ok_and_of_what_writes() {
     let workload = TestWorkload {
         operations: Operations(vec![
             Operation::new("set"),
@@ -258,7 +258,7 @@ fn a_read_that_loses_its_connection_has_failed_and_a_write_is_unknown() {
 }
 
 #[test]
-fn why_a_session_could_not_be_opened_again_is_told_once_with_how_often() {
+fn why_a_session_could_not_be_opened_again_is_reported_once_with_how_often() {
     let fate = Arc::default();
     let extra = r#","threads":1,"error_budget_ratio":1,"limit":{"kind":"time","window_s":0.4}"#;
     let ran = of_three(extra, &fate, |nodes, n| {

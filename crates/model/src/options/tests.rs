@@ -102,7 +102,7 @@ fn a_name_alone_becomes_the_table_it_is_short_for() {
 }
 
 #[test]
-fn a_refusal_names_the_option_and_what_may_stand_there() {
+fn a_refusal_names_the_option_and_what_is_allowed_there() {
     let kettle = |name: &str| format!("kettle.{name}");
     refused(
         json!({"cup": 3}),

@@ -363,7 +363,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn events_are_of_orders_that_are_there_and_their_number_stays_near_those_loaded(
+        fn events_are_of_orders_that_exist_and_their_number_stays_near_those_loaded(
             spec in mixes(), seed in any::<u64>()
         ) {
             let (rules, mut walk) = walk(&spec, seed);

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_a_line_from_being_an_event_is_told() {
+    fn what_keeps_a_line_from_being_an_event_is_reported() {
         let read = r#"{"type":"READ","data":{}}"#;
         assert_eq!(parsed(read.as_bytes()).unwrap().0, Kind::Read);
         for (line, why) in [

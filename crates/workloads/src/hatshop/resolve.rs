@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_that_deletes_and_makes_none_is_told_when_its_deletions_make_orders() {
+    fn a_mix_that_deletes_and_makes_none_is_reported_when_its_deletions_make_orders() {
         let mix = |create: u32| json!({"orders": 5, "create": create, "read": 1, "update": 0, "update_attribute": 0});
         let advice = hatshop(mix(0)).advice;
         assert!(

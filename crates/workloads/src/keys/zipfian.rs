@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_ranks_are_scattered() {
+    fn adjacent_ranks_are_scattered() {
         let permutation = Permutation::new(100_000);
         let near = (0..1000u64)
             .filter(|&r| permutation.of(r).abs_diff(permutation.of(r + 1)) < 100)

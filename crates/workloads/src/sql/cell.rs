@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_column_is_refused_where_it_stands() {
+    fn what_cannot_be_a_column_is_refused_with_its_place() {
         for (text, at, what) in [
             ("text()", 0, "`text` cannot have 0 arguments"),
             (

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         for (text, line, what) in [
             ("1\n\"2\n3\n", 2, "a quote is not closed"),
             (

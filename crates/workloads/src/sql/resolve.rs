@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_the_texts_is_told() {
+    fn what_follows_from_the_texts_is_reported() {
         let found = resolved(shop());
         assert_eq!(found.label, "SQL browse 7, order 3 (scale 2)");
         assert_eq!((found.loaded_rows, found.size_estimate_bytes), (200, 3600));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_asks_nothing_is_told() {
+    fn a_script_that_asks_nothing_is_reported() {
         let mut shop = shop();
         assert!(resolved(shop.clone()).advice.is_empty());
         shop["scripts"][0]["file"]["text"] = json!("\\set id random(1, 10)\n\\sleep 1 ms\n");

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_whoever_loads_them_and_whatever_stands_beside_them() {
+    fn rows_are_the_same_whoever_loads_them_and_whatever_is_next_to_them() {
         let drawn = |load| tables(&spec(load), 1, BTreeMap::new()).unwrap();
         let one = drawn(
             json!({"t": {"rows": 10, "columns": {"id": "row", "k": "random(1, 1000)", "name": "text(5)"}}}),

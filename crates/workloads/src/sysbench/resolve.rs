@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_number_of_users_is_not_told() {
+    fn what_depends_on_the_number_of_users_is_not_reported() {
         assert_eq!(previewed(SysbenchScript::SelectRandomPoints), []);
     }
 

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_goes_before_what_is_there_and_the_end_is_cut_off() {
+    fn an_entry_goes_before_what_exists_and_the_end_is_cut_off() {
         let place = |warehouse, district| District { warehouse, district };
         let payment = Payment {
             place: place(2, 10),

@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_the_same_again_and_another_than_its_neighbours() {
+    fn a_row_is_the_same_again_and_another_than_the_next() {
         let population = population(TpccVariant::Tpcc);
         let data = || of_rows(&population, Table::Stock, |row| text(row, 16).to_vec());
         let (first, again) = (data(), data());

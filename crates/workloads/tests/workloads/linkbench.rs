@@ -119,7 +119,7 @@ const LOCK: &str = "SELECT visibility FROM";
 const UPDATE: &str = "UPDATE linktable SET";
 
 #[test]
-fn a_link_that_is_there_is_written_anew_and_counted_if_it_was_hidden() {
+fn an_existing_link_is_written_again_and_counted_if_it_was_hidden() {
     use Upsert::{OnConflict, OnDuplicateKey};
     for (upsert, stored, visibility, between, added) in [
         (OnDuplicateKey, 1, None, vec![LINK, COUNT], 1),

@@ -213,7 +213,7 @@ fn each_attempt_has_the_same_input_and_the_next_operation_another() {
 }
 
 #[test]
-fn a_wrong_answer_is_told_and_the_transaction_ends() {
+fn a_wrong_answer_is_reported_and_the_transaction_ends() {
     for (transaction, absent, words, end) in [
         ("new_order", "SELECT w_tax", "customer missing", "ROLLBACK"),
         (

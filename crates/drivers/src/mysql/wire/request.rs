@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_once_and_again_when_they_change() {
+    fn types_are_sent_once_and_again_when_they_change() {
         let mut types = [0, 0];
         let mut written = |params: &[Value<'_>]| {
             let mut request = vec![];

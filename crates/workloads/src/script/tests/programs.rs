@@ -123,7 +123,7 @@ fn statements_end_where_postgresql_ends_them() {
 }
 
 #[test]
-fn variables_are_parameters_wherever_one_may_stand() {
+fn variables_are_parameters_wherever_one_is_allowed() {
     let (program, names) = compile(
         "\\set n 7\nSELECT ':n', :n::int, \":n\", x[:n] FROM t WHERE a=:n LIMIT :n;\nUPDATE t_:n SET a = :n;\nSET @work_mem = :n;",
     )

@@ -547,7 +547,7 @@ fn sequences_are_those_of_tables_that_the_schema_makes_or_that_the_plan_says() {
 }
 
 #[test]
-fn where_no_negative_number_may_stand_none_is_written() {
+fn where_no_negative_number_is_allowed_none_is_written() {
     let tables = ["accounts_1".to_owned()];
     for (dialect, text, of_b) in [
         (

@@ -85,7 +85,7 @@ fn values_are_bound_and_transactions_are_the_sessions_own() {
 }
 
 #[test]
-fn where_no_parameter_may_stand_numbers_are_written_into_the_text() {
+fn where_no_parameter_is_allowed_numbers_are_written_into_the_text() {
     let mut story = Story::of("\\set n 2\nUPDATE t_:n SET a = :client_id;\nSELECT count(*) AS c FROM t_:n;");
     assert!(story.session.prepared.is_empty());
     assert_eq!(

@@ -179,7 +179,7 @@ fn statements_are_counted_as_the_original_counts_them() {
 }
 
 #[test]
-fn a_failed_statement_is_rolled_back_and_the_next_attempt_draws_anew() {
+fn a_failed_statement_is_rolled_back_and_the_next_attempt_draws_again() {
     let mut user = User::new(&spec(SysbenchScript::OltpReadWrite));
     user.session.failing = vec![("UPDATE", deadlock())];
     user.next();
@@ -289,7 +289,7 @@ fn serde_name(script: SysbenchScript) -> String {
 }
 
 #[test]
-fn a_new_session_is_wanted_after_every_so_many_events() {
+fn a_new_session_is_wanted_after_a_number_of_events() {
     let mut user = User::new(&SysbenchSpec {
         reconnect: 3,
         ..spec(SysbenchScript::OltpPointSelect)
