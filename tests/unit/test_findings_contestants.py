@@ -84,7 +84,7 @@ def test_the_baseline_comes_first_and_is_the_plans() -> None:
 
 def test_another_factor_can_be_compared_and_systems_become_settings() -> None:
     contest = Contest(plan(*grid(system=["a", "b"], durability=["full", "none"]), compare="durability"))
-    assert contest.contestants == ["durability full", "durability none"]
+    assert contest.contestants == ["full durability", "no durability"]
     assert contest.settings == [(("system", "a"),), (("system", "b"),)]
 
 
@@ -99,7 +99,7 @@ def test_settings_read_as_people_say_them() -> None:
     assert setting_words((("log_bin", True),)) == "log_bin on"
     assert (
         setting_words((("mariadb.settings.sync_binlog", 1000), ("records", 10_000)))
-        == "sync_binlog=1000, records 10,000"
+        == "sync_binlog=1000, 10,000 records"
     )
 
 
@@ -107,7 +107,7 @@ def test_a_compared_amount_becomes_the_axis_and_the_contestants_are_what_else_va
     contest = Contest(plan(*grid(system=["a", "b"], threads=[1, 2, 4]), compare="threads", baseline=1))
     assert (contest.is_sweep, contest.axis, contest.contestants) == (True, "threads", ["a", "b"])
     alone = Contest(plan(*grid(system=["a"], isolation=["rc", "rr"], rate=[1e3, 5e3, 6e3]), compare="rate"))
-    assert (alone.axis, alone.contestants) == ("rate", ["isolation rc", "isolation rr"])
+    assert (alone.axis, alone.contestants) == ("rate", ["rc isolation", "rr isolation"])
     assert [setting_words(setting) for setting in alone.settings][1] == "5,000/s offered"
 
 
@@ -150,8 +150,8 @@ def test_an_option_of_one_workload_is_a_setting_of_it_and_no_contestant() -> Non
     contest = Contest(plan(*readers, *scripts))
     assert contest.contestants == ["a", "b"]
     assert [setting_words(setting) for setting in contest.settings] == [
-        "workload readers, records 10",
-        "workload readers, records 20",
+        "workload readers, 10 records",
+        "workload readers, 20 records",
         "workload scripts",
     ]
     assert contest.axis is None

@@ -143,7 +143,7 @@ def test_where_levels_are_compared_the_answer_says_what_failed_for_good(tmp_path
     by_isolation(bundle)
     found = answer_of(bundle)
     assert (
-        "33 % of isolation serializable's and 0 % of isolation read-committed's operations failed for good, with 2.0"
+        "33 % of serializable isolation's and 0 % of read-committed isolation's operations failed for good, with 2.0"
         " and 0 retries for each that succeeded."
     ) in found.headline[0]
     assert "Of the attempts" not in sentences(found), "that would be said twice"

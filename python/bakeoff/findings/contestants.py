@@ -204,7 +204,9 @@ SWEPT_MIN = 3
 LOAD = ("threads", "clients", "users", "rate")
 #: Factors whose levels are names that speak for themselves.
 _NAMES = ("system", "plan", "side", TABLE_FORMAT)
-_COUNTED = ("threads", "clients", "sessions", "workers", "users")
+_COUNTED = ("threads", "clients", "sessions", "workers", "users", "records", "warehouses", "nodes", "replicas")
+#: Factors whose levels say of what kind it is: "relaxed durability".
+_KINDS = ("durability", "isolation", "consistency")
 #: These tables of a system hold the server's own names.
 _OWN_NAME = re.compile(r"(?:^|\.)(?:settings|session|start)\.(?P<name>.+)")
 _AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-zA-Zµ]+)")
@@ -245,17 +247,21 @@ def level_words(level: Scalar) -> str:
 
 
 def factor_words(name: str, *levels: Scalar, between: str = " to ") -> str:
-    """One level, or several as a span: "16 threads", "16 to 64 threads", "sync_binlog=0 to 100", "preset a"."""
+    """One level, or several as a span: "16 threads", "16 to 64 threads", "sync_binlog=0 to 100", "preset a",
+    "relaxed durability"."""
     if own := own_name(name):
         return f"{own}={between.join(_as_set(level) for level in levels)}"
     words = [level_words(level) for level in levels]
-    if name in _COUNTED:
-        return f"{between.join(words)} {name.removesuffix('s') if levels == (1,) else name}"
+    last = name.rpartition(".")[2]
+    if last in _COUNTED:
+        return f"{between.join(words)} {last.removesuffix('s') if levels == (1,) else last}".strip()
     if name == "rate":
         return f"{between.join(f'{each}/s' for each in words)} offered"
-    if name.rpartition(".")[2] in _NAMES:
+    if last in _NAMES:
         return between.join(words)
-    return f"{name.rpartition('.')[2]} {between.join(words)}"
+    if last in _KINDS:
+        return f"{between.join('no' if word == 'none' else word for word in words)} {last}".strip()
+    return f"{last} {between.join(words)}"
 
 
 def short_words(name: str, *levels: Scalar, between: str = " to ") -> str:

@@ -208,7 +208,7 @@ def loss_of(runs: Sequence[RunRecord]) -> tuple[str, str]:
             "the checks after the run count rows" if checks else "no check after the run counts what was acknowledged"
         )
         said.append(f"a lost {' or '.join(unseen)} could pass unseen{'' if seen else f': {count}'}")
-    verdict = "" if not said else "loss not excluded" if unseen else "no loss"
+    verdict = "" if not said else "loss not excluded" if unseen else "no write lost"
     return verdict, "; ".join(said)
 
 

@@ -278,7 +278,7 @@ OTHER_ROWS = (
     Meaning("found", "A search ended: this is the highest load that keeps the limit."),
     Meaning("met everywhere", "The limit is kept at the highest level that was tried.", "Search at higher levels."),
     Meaning("never met", "The limit is missed at the lowest level that was tried.", "Search at lower levels."),
-    Meaning("no loss", "After the fault the checks found every acknowledged write."),
+    Meaning("no write lost", "After the fault the checks found every acknowledged write."),
     Meaning("loss not excluded", "Some kinds of writes are not checked: a lost one could pass unseen."),
     Meaning("writes lost", "Acknowledged writes are missing or wrong after the fault.", "See the checks."),
 )
