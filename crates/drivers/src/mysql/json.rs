@@ -9,7 +9,7 @@ use bakeoff_model::document::{PathKind, PathSpec};
 use bakeoff_model::sql::{Json, JsonIndex};
 
 pub static MARIADB: Json = Json {
-    value: |column, path| compared(&format!("JSON_VALUE({column}, {})", steps(path)), path.kind),
+    value: |column, path| of_text(&format!("JSON_VALUE({column}, {})", steps(path)), path.kind),
     index: |column, path| index(path, &format!("JSON_VALUE({column}, {})", steps(path))),
     ..MYSQL
 };
@@ -19,7 +19,7 @@ pub static MYSQL: Json = Json {
     column_type: "JSON",
     stored: "{}",
     text: "{}",
-    value: |column, path| compared(&returning(column, path), path.kind),
+    value: |column, path| of_text(&returning(column, path), path.kind),
     compared,
     set: |document, path, parameter| {
         // A truth value is a number but in JSON.
@@ -47,18 +47,23 @@ fn returning(column: &str, path: &PathSpec) -> String {
     format!("JSON_VALUE({column}, {} RETURNING {length})", steps(path))
 }
 
-fn compared(value: &str, kind: PathKind) -> String {
+fn compared(parameter: &str, kind: PathKind) -> String {
     match kind {
-        PathKind::Text(_) | PathKind::Texts(_) => format!("CAST({value} AS BINARY)"),
-        PathKind::Integer => format!("CAST({value} AS SIGNED)"),
-        PathKind::Float => format!("({value}+0e0)"),
-        PathKind::Bool => truth(value),
+        PathKind::Text(_) | PathKind::Texts(_) => format!("CAST({parameter} AS BINARY)"),
+        PathKind::Integer => format!("CAST({parameter} AS SIGNED)"),
+        PathKind::Float => format!("({parameter}+0e0)"),
+        PathKind::Bool => parameter.into(),
     }
 }
 
-/// Of the text of a truth value, or a parameter.
-fn truth(value: &str) -> String {
-    format!("(CASE {value} WHEN 'true' THEN 1 WHEN 'false' THEN 0 WHEN '1' THEN 1 WHEN '0' THEN 0 END)")
+/// From the text of a value in a document.
+fn of_text(text: &str, kind: PathKind) -> String {
+    match kind {
+        PathKind::Bool => format!(
+            "(CASE {text} WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0 END)"
+        ),
+        kind => compared(text, kind),
+    }
 }
 
 /// InnoDB's keys have at most this many bytes.
