@@ -3,7 +3,7 @@ use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
-use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, Make, formed};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::Offer;
@@ -24,8 +24,10 @@ type Run<S> = fn(&RunSpec, Box<dyn AnyDriver<S>>, Arc<Control>, Sink) -> Result<
 
 enum Execute {
     Sql(Run<AnySql>),
-    /// Of its own or made of SQL.
+    /// Of its own, or made of SQL or documents.
     Records(Run<AnyRecords>),
+    /// Of its own, or made of columns of JSON or of records.
+    Documents(Run<AnyDocuments>),
 }
 
 macro_rules! workload {
@@ -47,6 +49,7 @@ const WORKLOADS: &[Workload] = &[
     workload!(linkbench asks Sql, transactions: true),
     workload!(tpcc asks Sql, transactions: true),
     workload!(hatshop asks Sql, transactions: false),
+    workload!(documents asks Documents, transactions: false),
 ];
 
 impl Workload {
@@ -59,7 +62,8 @@ impl Workload {
         let client = &driver.client;
         let shape = match self.execute {
             Execute::Sql(_) => matches!(client.make, Make::Sql(_)),
-            Execute::Records(_) => !matches!(client.make, Make::Documents(_)),
+            Execute::Records(_) => true,
+            Execute::Documents(_) => client.has_documents(),
         };
         shape && (client.offers.has(Offer::Transactions) || !self.transactions)
     }
@@ -105,6 +109,13 @@ mod workloads {
         bakeoff_workloads::hatshop::Hatshop::new(options, spec.seed, spec.client, threads(spec))?.within(spec)
     }
 
+    pub fn documents(spec: &RunSpec) -> Result<bakeoff_workloads::documents::Documents, Trouble> {
+        let WorkloadSpec::Documents(options) = &spec.workload else {
+            return Err(another(spec));
+        };
+        bakeoff_workloads::documents::Documents::new(options, spec.seed, spec.client)
+    }
+
     pub fn sql(spec: &RunSpec) -> Result<bakeoff_workloads::sql::Sql, Trouble> {
         let WorkloadSpec::Sql(options) = &spec.workload else {
             return Err(another(spec));
@@ -124,13 +135,41 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     fits(&spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
     match (&workload.execute, make) {
+        (Execute::Records(run), make) if spec.workload.stores_documents() => {
+            form_fits(&spec.driver.kind, &spec.workload)?;
+            let driver = formed(documents(spec, make)?, AnyRecords::of_documents);
+            run(spec, driver, control, sink)
+        }
         (Execute::Sql(run), Make::Sql(make)) => run(spec, make(spec)?, control, sink),
         (Execute::Records(run), Make::Records(make)) => run(spec, make(spec)?, control, sink),
         (Execute::Records(run), Make::Sql(make)) => {
             run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
         }
-        (Execute::Sql(_), Make::Records(_)) | (_, Make::Documents(_)) => Err(another(spec)),
+        (Execute::Records(run), Make::Documents(make)) => {
+            run(spec, formed(make(spec)?, AnyRecords::of_documents), control, sink)
+        }
+        (Execute::Documents(run), make) => run(spec, documents(spec, make)?, control, sink),
+        (Execute::Sql(_), Make::Records(_) | Make::Documents(_)) => Err(another(spec)),
     }
+}
+
+/// Sessions with documents: of their own, or made of SQL or of records.
+fn documents(spec: &RunSpec, make: Make) -> Result<Box<dyn AnyDriver<AnyDocuments>>, Trouble> {
+    Ok(match make {
+        Make::Documents(make) => make(spec)?,
+        Make::Sql(make) => formed(make(spec)?, AnyDocuments::of_sql),
+        Make::Records(make) => formed(make(spec)?, AnyDocuments::of_records),
+    })
+}
+
+/// Refuses documents of a system that has none.
+fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
+    let client = &Registration::of(driver)?.client;
+    if !workload.stores_documents() || client.has_documents() {
+        return Ok(());
+    }
+    let what = format!("{driver} has no documents");
+    Err(usage(what, "leave `form` out, or choose another system"))
 }
 
 fn another(spec: &RunSpec) -> Trouble {
@@ -158,7 +197,7 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
         .collect();
     Err(usage(
         format!(
-            "{} cannot be asked what {workload} asks (SQL, or transactions)",
+            "{} cannot be asked what {workload} asks (SQL, documents, or transactions)",
             kind.kind
         ),
         format!("{workload} runs with the drivers {}", able.join(", ")),
@@ -182,6 +221,7 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             if let Some(driver) = &request.driver {
                 fits(&driver.kind, &request.kind)?;
+                form_fits(&driver.kind, &resolved.spec)?;
                 decide(driver)?.meet(&needs, &request.kind)?;
             }
             Ok(Answer::Resolved(Box::new(resolved)))
