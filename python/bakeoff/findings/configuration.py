@@ -255,7 +255,8 @@ def _entry(
         name=name,
         product=_product(facts),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
-        where=f"{'managed' if facts[0].managed else 'existing'} {'file' if facts[0].embedded else 'server'}",
+        where=f"{'managed' if facts[0].managed else 'existing'} {'file' if facts[0].embedded else 'server'}"
+        + (f", peer of {facts[0].peer_of}" if facts[0].peer_of else ""),
         client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),

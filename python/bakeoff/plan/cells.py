@@ -31,6 +31,7 @@ from ..model.boundary import (
     TimeLimit,
 )
 from ..model.levels import LOAD, PORTABLE
+from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..systems.options import decided, request
@@ -209,7 +210,7 @@ class Builder:
             id="",  # see `with_ids`: a cell is whole when its reset (data.py) and the cache are decided, too
             system=name,
             kind=kind.kind,
-            label=words_of_levels({"system": name, **shown}),
+            label=words_of_levels({"system": marked(name, kind.peer_of), **shown}),
             levels={"system": name, **shown},
             threads=threads,
             clients=clients,
@@ -220,6 +221,7 @@ class Builder:
             rates=workload.rates,
             limits=workload.limits,
             content=origin + workload.content,
+            peer_of=kind.peer_of,
         )
         return Cell(
             record=record,

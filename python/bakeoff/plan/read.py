@@ -14,6 +14,7 @@ from ..fleet.engine_program import refuse_other_build
 from ..fleet.spec import FleetSpec
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
+from ..model.peers import refuse_meeting
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
 from ..systems.base import System
@@ -173,6 +174,9 @@ class _Reading:
         document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
         cells = with_faults(self._cells(combinations), document, builder.kinds, source)
+        refuse_meeting(
+            [cell.record for cell in cells], demonstration=document.demonstration, where=source.where(("systems",))
+        )
         warnings += check_objective(measure.objective, cells, source)
         warnings += check_limits(document.compare.limit, cells, source, "compare", "limit")
         check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")

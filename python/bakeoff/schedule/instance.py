@@ -330,6 +330,7 @@ class Instance:
             declared=self.system.declared(),
             managed=self.system.managed,
             embedded=self.system.capabilities().embedded,
+            peer_of=cell.record.peer_of,
         )
 
     def stop(self) -> None:

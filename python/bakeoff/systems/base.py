@@ -151,12 +151,27 @@ class SizeOnDisk:
         return round(tables_bytes + self.own_bytes + min(self.log_ratio * tables_bytes, self.log_bytes_max))
 
 
+#: In the order of the list.
+GROUPS = (
+    "SQL servers",
+    "clusters",
+    "key-value and documents",
+    "embedded",
+    "services",
+    "peers and emulators",
+)
+
+
 class System(ABC):
     """One system of a plan at one set of levels (settings, durability). The order of calls is in the module text."""
 
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it; "": none does, so no workload runs on it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    #: Where it stands in the list of kinds, one of GROUPS; "": see `group_of`.
+    group: ClassVar[str] = ""
+    #: The product whose protocol it speaks, where it is another program (a re-implementation, an emulator).
+    peer_of: ClassVar[str] = ""
     #: Whether a plan may choose the table format; else there is one, "plain".
     has_table_formats: ClassVar[bool] = False
     #: The size of its rows on disk.
@@ -168,6 +183,13 @@ class System(ABC):
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     managed: bool
     name: str
+
+    @classmethod
+    def group_of(cls) -> str:
+        """What its class says, else what follows from it."""
+        if cls.peer_of:
+            return "peers and emulators"
+        return cls.group or ("embedded" if cls.capabilities().embedded else "key-value and documents")
 
     @property
     def keeps_data(self) -> bool:

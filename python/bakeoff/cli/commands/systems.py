@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words
 from ...errors import ExitCode, PlanError
 from ..arguments import Commands, add_command, add_json
-from ..output import print_json, say, show, table
+from ..output import hanging, print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...provision.installation import Offer, Sources
@@ -50,12 +50,11 @@ def run_list(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"systems": systems})
         return ExitCode.DONE
-    rows = [[s["kind"], _managed(s), s["summary"]] for s in systems]
-    show(table(rows, ["system", "managed server", "what it is"]))
-    rows = [[s["kind"], one["version"], one["from"], one["program"]] for s in systems for one in s["here"]]
+    show("\n".join(_grouped(systems)))
+    rows = [[s["kind"], one["version"], one["from"]] for s in systems for one in s["here"]]
     if rows:
         show()
-        show(table(rows, ["installed", "version", "from", "program"]))
+        show(hanging(rows, ["installed", "version", "from"]))
     rows = [row for s in systems for one in s["sources"] for row in _offered(s["kind"], one)]
     if rows:
         show()
@@ -67,7 +66,9 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
     sources = system.sources()
     return {
         "kind": kind,
+        "group": system.group_of(),
         "summary": system.summary,
+        "peer_of": system.peer_of,
         "missing": system.available({}) if system.capabilities().managed else None,
         "managed": system.capabilities().managed,
         "existing": system.capabilities().existing,
@@ -87,10 +88,32 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
     }
 
 
-def _managed(system: Mapping[str, Any]) -> str:
+def _grouped(systems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines of at most 80 columns: each group under its name."""
+    from ...systems.base import GROUPS
+
+    width, state_width = max(len(s["kind"]) for s in systems), max(len(_state(s)) for s in systems)
+    for group in GROUPS:
+        rows = [
+            [f"  {s['kind']:<{width}}", f"{_state(s):<{state_width}}", _about(s)]
+            for s in systems
+            if s["group"] == group
+        ]
+        if rows:
+            yield f"{group}:"
+            yield hanging(rows)
+
+
+def _state(system: Mapping[str, Any]) -> str:
     if not system["managed"]:
-        return "no, only by `address`"
-    return "ready" if system["missing"] is None else f"missing: {system['missing']}"
+        return "by address"
+    return "ready" if system["missing"] is None else "missing"
+
+
+def _about(system: Mapping[str, Any]) -> str:
+    peer = f"peer of {system['peer_of']}" if system["peer_of"] else ""
+    missing = f"missing: {system['missing']}" if system["missing"] else ""
+    return "; ".join(filter(None, (system["summary"], peer, missing)))
 
 
 def _offer(offer: Offer) -> dict[str, Any]:

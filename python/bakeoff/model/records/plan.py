@@ -48,6 +48,8 @@ class CellRecord(Document):
     work: str = ""
     #: Identity of the rows, however they are stored; "" in a bundle from before cells had it.
     content: str = ""
+    #: The product whose protocol its system speaks, without being it; "" of a product (model/peers.py).
+    peer_of: str = ""
 
     def has_rows_of(self, other: CellRecord) -> bool:
         """Whether both have the same rows, stored alike or not."""

@@ -18,6 +18,7 @@ from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
 from ...model.levels import PORTABLE
+from ...model.peers import peer_words
 from ...model.records.plan import CellRecord, PlanRecord, SearchRecord
 from ...provision.files import can_hold_files
 from ...systems import SYSTEMS
@@ -85,6 +86,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: Whose figures these are not, a clause each.
+    peers: list[str]
     #: Where clients run, other than as processes of this machine alone; empty: there.
     fleet: list[str]
     #: By system: "MariaDB server 10.11.19 (PATH)", or that bakeoff connects to it.
@@ -197,6 +200,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        peers=peer_words(record.cells),
         fleet=_fleet_words(plan, machines),
         servers=_servers_words(plan),
         constants=_constants_words(plan),

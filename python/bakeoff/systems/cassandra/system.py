@@ -140,6 +140,7 @@ class ExistingCassandra(_Cluster, ExistingServer):
 
 class Cassandra(_Cluster, StartedServer):
     kind: ClassVar[str] = "cassandra"
+    group: ClassVar[str] = "clusters"
     summary: ClassVar[str] = "Apache Cassandra: a managed cluster of one to five nodes, or an existing one by `address`"
     storage = STORAGE
     restart_s: ClassVar[float] = 8.5  # of one node of 5.0 with little data: 6 s to be ready, 2.5 s to end (2026-11)
