@@ -168,6 +168,8 @@ class System(ABC):
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it; "": none does, so no workload runs on it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    #: By portable name ("strong", "quorum", "session", "eventual"): the driver's options that it means.
+    consistency: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: Where it stands in the list of kinds, one of GROUPS; "": see `group_of`.
     group: ClassVar[str] = ""
     #: The product whose protocol it speaks, where it is another program (a re-implementation, an emulator).

@@ -35,6 +35,7 @@ class CellRecord(Document):
     dataset: str  # identity of the data as they are stored
     durability: str | None
     isolation: str | None
+    consistency: str | None = None
     #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
     reset: str = ""
     #: The workload's own figures.
