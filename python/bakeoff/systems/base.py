@@ -31,6 +31,7 @@ from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import ManagedServer
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import Options, address_of
+from bakeoff.systems.public_service import PublicService
 
 
 @dataclass(frozen=True)
@@ -246,6 +247,11 @@ class System(ABC):
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
         """None if this machine can run a system with these options now, else one clause saying what is missing."""
+        return None
+
+    @classmethod
+    def public_service(cls, options: Mapping[str, Any]) -> PublicService | None:
+        """The service with list prices that these options (as of `configure`) lead to; None: nobody is charged."""
         return None
 
     @classmethod
