@@ -13,6 +13,7 @@ from ..errors import PlanError
 from ..suggestions import meant
 from ..systems import SYSTEMS
 from ..systems.base import System
+from ..systems.survey import why_absent
 from ..workloads import workload_names, workloads
 from .document.units import UnitError, parse_duration_s
 
@@ -94,6 +95,8 @@ def _systems(said: Sequence[str]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for (kind, version), words in zip(pairs, said, strict=True):
         if kind not in SYSTEMS:
+            if why := why_absent(kind):
+                raise PlanError(why, where=words, hint="`bakeoff systems` lists those that have one")
             hint = f"write --workload {words}" if words in workload_names() else meant(kind, SYSTEMS)
             raise PlanError(f"unknown kind of system `{kind}`", where=words, hint=hint)
         if version and SYSTEMS[kind].capabilities().embedded:

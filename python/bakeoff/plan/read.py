@@ -18,6 +18,7 @@ from ..model.peers import refuse_meeting
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
 from ..systems.base import System
+from ..systems.survey import why_absent
 from . import check, data, machines
 from .cells import Builder, with_ids
 from .check import Kinds, with_faults
@@ -117,6 +118,8 @@ def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict
     for name, table in document.systems.items():
         kind = table.kind or name
         if kind not in kinds:
+            if why := why_absent(kind):
+                raise source.error(why, "systems", name, "kind", hint="`bakeoff systems` lists those that have one")
             like = next((one for product, one in _SPEAKS_AS.items() if product in kind.lower() and one in kinds), None)
             hint = f'write kind = "{like}"' if like else meant(kind, kinds)
             if table.kind is None and not like:

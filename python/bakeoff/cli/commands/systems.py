@@ -27,10 +27,15 @@ def add(commands: Commands) -> None:
         epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
     )
     add_json(p)
+    p.add_argument(
+        "--survey",
+        action="store_true",
+        help="what each system promises: data model, consistency, transactions, replication, ..., with sources",
+    )
     verbs = p.add_subparsers(dest="verb", metavar="[install|list|remove]")
     one = verbs.add_parser("list", help="available and installed systems (the default)")
     add_json(one, of_verb=True)
-    one.set_defaults(run=run_list)
+    one.set_defaults(run=run_list, survey=False)
     one = verbs.add_parser("install", help="download a server into the cache")
     one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
     one.add_argument("--from", dest="source", metavar="SOURCE", help="a source that `bakeoff systems` lists for it")
@@ -45,12 +50,18 @@ def add(commands: Commands) -> None:
 
 def run_list(options: argparse.Namespace) -> int:
     from ...systems import SYSTEMS
+    from ...systems.survey import without_driver
 
+    if options.survey:
+        return _survey(as_json=options.json)
     systems = [_described(kind, system) for kind, system in SYSTEMS.items()]
+    absent = {one.name: one.absent for one in without_driver()}
     if options.json:
-        print_json({"systems": systems})
+        print_json({"systems": systems, "without_driver": absent})
         return ExitCode.DONE
     show("\n".join(_grouped(systems)))
+    show("without a driver:")
+    show(hanging([[f"  {name}", why] for name, why in absent.items()]))
     rows = [[s["kind"], one["version"], one["from"]] for s in systems for one in s["here"]]
     if rows:
         show()
@@ -59,6 +70,24 @@ def run_list(options: argparse.Namespace) -> int:
     if rows:
         show()
         show(table(rows, ["can be installed", "--from", "version", "download", "on disk", "needs"]))
+    return ExitCode.DONE
+
+
+def _survey(*, as_json: bool) -> int:
+    from ...systems import survey as surveyed
+
+    if as_json:
+        print_json(surveyed.as_json())
+        return ExitCode.DONE
+    found = surveyed.survey()
+    for one in found.system:
+        rows = [[f"  {head}", one.cell(column)] for column, head in surveyed.COLUMNS.items()]
+        sources = dict.fromkeys(one.sources.values())
+        show(one.name)
+        show(hanging([*rows, ["  driver here", one.driver], *(["  source", source] for source in sources)]))
+        show()
+    show("what bakeoff tests of it")
+    show(hanging([[f"  {surveyed.COLUMNS[column]}", words] for column, words in found.tests.items()]))
     return ExitCode.DONE
 
 
