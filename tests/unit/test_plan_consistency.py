@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.errors import ExitCode
+from bakeoff.findings.configuration import configuration_of
 from bakeoff.model.levels import CONSISTENCY
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.null import Null
@@ -119,3 +124,17 @@ def test_two_names_that_mean_the_same_are_two_cells_and_the_drivers_own_name_cha
     # The id of before there were portable names: an old bundle of this plan is continued.
     old = read(systems=f"{CASSANDRA}\nconsistency = 'one'", workload=READS)
     assert old.cells[0].record.id == "cxlz56reh"
+
+
+def test_the_report_says_at_which_level_each_system_ran(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        "title = 't'\nthreads = 1\n[systems.a]\nkind = 'replicated'\nconsistency = 'strong'\n"
+        "[systems.b]\nkind = 'replicated'\nconsistency = 'eventual'\n[workload]\nkind = 'ycsb'\nrecords = 10\n"
+        "[measure]\nwarm_up = 0\nwindow = '1s'\nrepetitions = 1\n"
+    )
+    out = tmp_path / "bundle"
+    assert main(["run", str(path), "--out", str(out), "--together", "--allow-disturbed", "--quiet"]) == ExitCode.DONE
+    found = configuration_of(Bundle.open(out)).declared
+    (difference,) = [one for one in found if one.name == "consistency"]
+    assert (difference.values, difference.deciding) == ({"a": "strong", "b": "eventual"}, True)

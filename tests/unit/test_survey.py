@@ -9,7 +9,7 @@ import pytest
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.survey import COLUMNS, Surveyed, survey, without_driver
+from bakeoff.systems.survey import COLUMNS, PAGES, Surveyed, survey, without_driver
 from builders.plans import refused
 
 NAMED = {
@@ -35,6 +35,7 @@ def test_every_row_has_sources_and_cells_that_fit_a_page(one: Surveyed) -> None:
         assert one.source(column)
         assert 1 <= len(one.cell(column).split()) <= 40
         assert "|" not in one.cell(column)
+    assert one.page in PAGES
     assert bool(one.kinds) != bool(one.absent)
 
 

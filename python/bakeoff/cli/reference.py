@@ -21,7 +21,7 @@ from ..report.words.meanings import CERTAINTIES, CHECKS, VERDICTS
 from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
-from ..systems.survey import COLUMNS, survey
+from ..systems.survey import COLUMNS, PAGES, survey
 from ..workloads import workloads
 from . import parser
 from .event_schema import EVENTS, EVENTS_FORMAT
@@ -153,6 +153,7 @@ def pages(docs: Path) -> dict[Path, str]:
         reference / "events.md": events_page(),
         reference / "messages.md": messages_page(),
         reference / "survey.md": survey_page(),
+        **{reference / f"survey/{name}.md": surveyed_page(name) for name in PAGES},
         docs / "method/isolation.md": isolation_page(),
     }
     for kind, workload in workloads().items():
@@ -276,15 +277,24 @@ def _meaning_row(one: Meaning) -> str:
 
 
 def survey_page() -> str:
-    """An overview, what is tested of each column, and a table for each system."""
+    """An overview, and what is tested of each column."""
     found = survey()
-    overview = [f"| [{one.name}](#{_anchor(one.name)}) | {one.data_model} | {one.driver} |" for one in found.system]
+    overview = [
+        f"| [{one.name}](survey/{one.page}.md#{_anchor(one.name)}) | {one.data_model} | {one.driver} |"
+        for one in found.system
+    ]
     tested = [f"| {COLUMNS[column]} | {words} |" for column, words in found.tests.items()]
-    lines = [_SURVEY_HEAD, *overview, _SURVEY_TESTS, *tested]
-    for one in found.system:
-        lines += [f"\n## {one.name}\n", "| | | source |", "|---|---|---|"]
-        lines += [f"| {head} | {one.cell(key)} | {_linked(one.source(key))} |" for key, head in COLUMNS.items()]
-        lines.append(f"| driver here | {one.driver} | |")
+    return "\n".join([_SURVEY_HEAD, *overview, _SURVEY_TESTS, *tested]) + "\n"
+
+
+def surveyed_page(name: str) -> str:
+    """A table for each of its systems."""
+    lines = [f"# Survey: {PAGES[name]}\n\nPart of [the survey of systems](../survey.md), which says how it is made."]
+    for one in survey().system:
+        if one.page == name:
+            lines += [f"\n## {one.name}\n", "| | | source |", "|---|---|---|"]
+            lines += [f"| {head} | {one.cell(key)} | {_linked(one.source(key))} |" for key, head in COLUMNS.items()]
+            lines.append(f"| driver here | {one.driver} | |")
     return "\n".join(lines) + "\n"
 
 

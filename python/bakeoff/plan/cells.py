@@ -98,8 +98,8 @@ def _content(cell: Cell) -> dict[str, Any]:
 
 
 def _portable(cell: Cell) -> dict[str, Any]:
-    """Consistency is in the options already; by its name only those cells are told apart to which two names mean the
-    same."""
+    """Consistency is in the options already; its name only distinguishes cells to which two names mean
+    the same."""
     known = (None, cell.system_options.get(CONSISTENCY))
     return {name: level for name, level in cell.portable.items() if name != CONSISTENCY or level not in known}
 

@@ -80,7 +80,7 @@ def _of_services(cells: Sequence[Cell]) -> list[tuple[PublicService, list[Cell]]
 
 
 def _operations(plan: ResolvedPlan, cells: Sequence[Cell]) -> int | None:
-    """Every attempt of every operation, also of runs that are made again. In a search each run may be of any level."""
+    """Every attempt of every operation, also of repeated runs. In a search each run may be of any level."""
     each = [_of_run(plan, cell) for cell in cells]
     known = [count for count in each if count is not None]
     if len(known) < len(each) or plan.record.search:

@@ -171,7 +171,7 @@ class System(ABC):
     summary: ClassVar[str]  # one line for `bakeoff systems`
     #: By portable name ("strong", "quorum", "session", "eventual"): the driver's options that it means.
     consistency: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    #: Where it stands in the list of kinds, one of GROUPS; "": see `group_of`.
+    #: Its part of the list of kinds, one of GROUPS; "": see `group_of`.
     group: ClassVar[str] = ""
     #: The product whose protocol it speaks, where it is another program (a re-implementation, an emulator).
     peer_of: ClassVar[str] = ""

@@ -26,13 +26,22 @@ COLUMNS = {
 }
 
 
+#: Of the documentation, with their titles.
+PAGES = {
+    "sql": "SQL servers and clusters",
+    "distributed": "stores of keys, documents and rows",
+    "embedded": "databases inside the program",
+}
+
+
 class Surveyed(BaseModel):
-    """One system. kinds: as plans name it. absent: why no driver speaks to it and none ever will. names: as somebody
-    may name it as a kind nevertheless. sources: by column, "all" for those that have none of their own."""
+    """One system. page: of PAGES. kinds: as plans name it. absent: why no driver speaks to it and none ever will.
+    names: as somebody may name it as a kind nevertheless. sources: by column, "all" for those that have none of their own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
+    page: str
     kinds: list[str]
     absent: str = ""
     names: list[str] = Field(default_factory=list)
