@@ -20,6 +20,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
 from bakeoff.model.faults import PlannedFault
+from bakeoff.model.peers import marked
 from bakeoff.model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
 from bakeoff.model.records.plan import CellRecord, PlanRecord
 from bakeoff.model.records.run import OperationSummary, RunRecord, ServerSide, Validity
@@ -47,6 +48,7 @@ class Contender:
     declared: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 1 << 30
     managed: bool = True
+    peer_of: str = ""
 
     def rate(self, threads: int) -> float:
         return self.rate_max * threads / (threads + self.rate_max / self.rate_1 - 1)
@@ -64,6 +66,8 @@ SQLITE = Contender(
     declared={"journal_mode": "WAL", "synchronous": "FULL"},
     memory_bytes=64 << 20,
 )
+
+PEER = Contender("mongo", kind="mongo-java-server", product="mongo-java-server", version="1.47.0", peer_of="MongoDB")
 
 
 @dataclass
@@ -116,7 +120,7 @@ class Story:
             id=f"c{number:02d}",
             system=contender.name,
             kind=contender.kind,
-            label=" / ".join([contender.name, *(f"{k}={v}" for k, v in levels.items())]),
+            label=" / ".join([marked(contender.name, contender.peer_of), *(f"{k}={v}" for k, v in levels.items())]),
             levels={"system": contender.name, **levels},
             threads=threads,
             clients=1,
@@ -129,6 +133,7 @@ class Story:
             limits=list(self.limits),
             faults=list(self.faults.get(contender.name, ())),
             nodes=list(self.nodes),
+            peer_of=contender.peer_of,
         )
 
 
@@ -253,6 +258,7 @@ def _facts(contender: Contender) -> FactsRecord:
         declared=dict(contender.declared),
         managed=contender.managed,
         embedded=contender.kind == "sqlite",
+        peer_of=contender.peer_of,
     )
 
 

@@ -21,7 +21,7 @@ from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.first_screen import WIDTH, first_lines
 from bakeoff.report.words.answer_sentence import WORDS_MAX, _of_limits, _one, _Terms
-from builders.bundles import MARIADB, SMALL, SQLITE, Contender, Story, invalid, only, write_bundle
+from builders.bundles import MARIADB, PEER, SMALL, SQLITE, Contender, Story, invalid, only, write_bundle
 from builders.golden import assert_golden
 
 ONE = Story(threads=(8,), presets=("a",), window_s=2, warm_up_s=1)
@@ -104,6 +104,9 @@ STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
     "a run that is not valid": (replace(ONE, contenders=(MARIADB, SLOW), change=one_cell_fails), None),
     "a run that cannot be read": (replace(ONE, contenders=(MARIADB, SLOW), repetitions=6), with_one_unreadable),
     "a demonstration": (replace(ONE, contenders=(MARIADB, SLOW), demonstration=True), None),
+    "a peer": (replace(ONE, contenders=(PEER,)), None),
+    "a peer and a product": (replace(ONE, contenders=(MARIADB, PEER), demonstration=True), None),
+    "a sweep of a peer": (replace(SWEEP, contenders=(PEER,)), of_threads),
 }
 
 

@@ -88,6 +88,7 @@ def add_running(p: argparse.ArgumentParser) -> None:
         "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
     )
     add_beside(p)
+    add_allow_cost(p)
     p.add_argument(
         "--allow-disturbed",
         action="store_true",
@@ -107,6 +108,12 @@ def add_running(p: argparse.ArgumentParser) -> None:
     output = p.add_mutually_exclusive_group()
     add_json(output)
     output.add_argument("--events", action="store_true", help="print events as JSON lines on stdout, for programs")
+
+
+def add_allow_cost(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-cost", action="store_true", help="pay for the requests of a plan to a public service that charges"
+    )
 
 
 def add_fleet(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -85,6 +86,21 @@ def confirmed(question: str) -> bool:
 def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:
     """All columns to the left."""
     return "\n".join(aligned([[str(cell) for cell in row] for row in [head, *rows]], left=range(len(head))))
+
+
+#: Of what people read in a terminal.
+WIDTH = 80
+
+
+def hanging(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """All columns to the left; the last is wrapped to the terminal's width, below itself."""
+    lines = [list(row) for row in ([head] if head else []) + [*rows]]
+    used = sum(max(len(line[i]) for line in lines) + 2 for i in range(len(lines[0]) - 1))
+    found: list[list[str]] = []
+    for *first, last in lines:
+        parts = textwrap.wrap(last, max(WIDTH - used, 20), break_on_hyphens=False) or [""]
+        found += [[*first, parts[0]], *([""] * len(first) + [part] for part in parts[1:])]
+    return "\n".join(aligned(found, left=range(len(lines[0]))))
 
 
 def say(words: str, *, before: str = "", end: str = "\n") -> None:

@@ -21,6 +21,7 @@ from ..report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, VER
 from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
+from ..systems.survey import COLUMNS, PAGES, survey
 from ..workloads import workloads
 from . import parser
 from .event_schema import EVENTS, EVENTS_FORMAT
@@ -96,6 +97,25 @@ Transactions of one statement meet few of these differences.
 """
 
 
+_SURVEY_HEAD = """\
+# Survey of systems
+
+What each system promises, in its own documentation's terms, for whoever chooses which ones to compare. It brings the
+survey of eventually consistent stores in the article on MariaDB 10.1 and MySQL 5.7 up to date, and adds the other
+systems that bakeoff knows. Made from `python/bakeoff/systems/survey.toml` by `make docs`; `bakeoff systems --survey`
+prints it, with `--json` for programs.
+
+A promise is no measurement: below are the columns that bakeoff tests, and with what. A *peer* speaks a product's
+protocol and [says nothing about its speed](plan/systems.md#peers-and-emulators).
+
+| system | data model | driver here |
+|---|---|---|"""
+
+_SURVEY_TESTS = """
+| column | what bakeoff tests of it |
+|---|---|"""
+
+
 #: Tables of options in pages that are else written by hand stand between such marks.
 _MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -132,6 +152,8 @@ def pages(docs: Path) -> dict[Path, str]:
         reference / "metrics.md": metrics_page(),
         reference / "events.md": events_page(),
         reference / "messages.md": messages_page(),
+        reference / "survey.md": survey_page(),
+        **{reference / f"survey/{name}.md": surveyed_page(name) for name in PAGES},
         docs / "method/isolation.md": isolation_page(),
     }
     for kind, workload in workloads().items():
@@ -258,6 +280,36 @@ def isolation_page() -> str:
 def _meaning_row(one: Meaning) -> str:
     levels = ", ".join(f"`{level}`" for level in one.levels)
     return f"| {', '.join(one.products)} | {levels} | {one.where} | {one.words} | [source]({one.source}) |"
+
+
+def survey_page() -> str:
+    """An overview, and what is tested of each column."""
+    found = survey()
+    overview = [
+        f"| [{one.name}](survey/{one.page}.md#{_anchor(one.name)}) | {one.data_model} | {one.driver} |"
+        for one in found.system
+    ]
+    tested = [f"| {COLUMNS[column]} | {words} |" for column, words in found.tests.items()]
+    return "\n".join([_SURVEY_HEAD, *overview, _SURVEY_TESTS, *tested]) + "\n"
+
+
+def surveyed_page(name: str) -> str:
+    """A table for each of its systems."""
+    lines = [f"# Survey: {PAGES[name]}\n\nPart of [the survey of systems](../survey.md), which says how it is made."]
+    for one in survey().system:
+        if one.page == name:
+            lines += [f"\n## {one.name}\n", "| | | source |", "|---|---|---|"]
+            lines += [f"| {head} | {one.cell(key)} | {_linked(one.source(key))} |" for key, head in COLUMNS.items()]
+            lines.append(f"| driver here | {one.driver} | |")
+    return "\n".join(lines) + "\n"
+
+
+def _anchor(head: str) -> str:
+    return head.lower().replace(" ", "-")
+
+
+def _linked(source: str) -> str:
+    return f"[source]({source})" if source.startswith("http") else source
 
 
 def events_page() -> str:

@@ -43,6 +43,8 @@ class CellAnswer(Document):
     setting: dict[str, Scalar]
     setting_words: str
     system: str
+    #: The product whose protocol it speaks, without being it; "" of a product.
+    peer_of: str = ""
     label: str
     workload: str
     threads: int
@@ -151,6 +153,7 @@ def _cell_answer(
         setting=dict(setting),
         setting_words=setting_words(setting),
         system=cell.system,
+        peer_of=cell.peer_of,
         label=cell.label,
         workload=cell.workload,
         threads=cell.threads,

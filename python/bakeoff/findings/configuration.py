@@ -159,7 +159,7 @@ def _portable(contest: Contest, meetings: Sequence[Meeting], facts: Facts) -> li
             if held := differing(group, value_of):
                 values = {who: _shown(name, value) for who, value in _joined_values(held, value_of).items()}
                 why = "" if name == PACKAGER else cause(contest, held, facts)
-                deciding = name in (*DECIDING, PACKAGER)
+                deciding = name in (*DECIDING, "consistency", PACKAGER)
                 difference = Difference(name=_label(name), values=values, deciding=deciding, cause=why)
                 found.append((_is_declared(contest, name), difference))
     return found
@@ -226,7 +226,8 @@ def _is_declared(contest: Contest, name: str) -> bool:
 
 
 def _asked(cell: CellRecord, name: str) -> str | None:
-    return {"durability": cell.durability, "isolation": cell.isolation}.get(name)
+    asked = {"durability": cell.durability, "isolation": cell.isolation, "consistency": cell.consistency}
+    return asked.get(name)
 
 
 def _not_as_asked(contest: Contest, facts: dict[str, FactsRecord]) -> list[Difference]:
@@ -255,7 +256,8 @@ def _entry(
         name=name,
         product=_product(facts),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
-        where=f"{'managed' if facts[0].managed else 'existing'} {'file' if facts[0].embedded else 'server'}",
+        where=f"{'managed' if facts[0].managed else 'existing'} {'file' if facts[0].embedded else 'server'}"
+        + (f", peer of {facts[0].peer_of}" if facts[0].peer_of else ""),
         client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),
@@ -380,4 +382,4 @@ def _given(contest: Contest, cell: CellRecord, facts: FactsRecord) -> tuple[obje
     table = dict(contest.plan.resolved.get("systems", {}).get(cell.system, {}))
     start = table.pop("start", None) or {}
     how = {name: value for name, value in start.items() if name != "version"}
-    return cell.durability, cell.isolation, facts.declared, table, how
+    return cell.durability, cell.isolation, cell.consistency, facts.declared, table, how

@@ -21,6 +21,7 @@ from ..analysis.registry import UnknownMetric, metric
 from ..analysis.wording import grouped
 from ..errors import BundleError
 from ..model.levels import TABLE_FORMAT
+from ..model.peers import marked, shown_level
 from ..model.records.plan import CellRecord, PlanRecord, Scalar
 
 Setting = tuple[tuple[str, Scalar], ...]
@@ -95,10 +96,17 @@ class Contest:
         if self.factor not in cell.levels:
             named.insert(0, "system")
         levels = {"system": cell.system, **cell.levels}
-        return ", ".join(factor_words(n, levels[n]) for n in sorted(named, key=lambda n: n != self.factor))
+        words = (
+            factor_words(n, shown_level(n, levels[n], cell.peer_of))
+            for n in sorted(named, key=lambda n: n != self.factor)
+        )
+        is_marked = "system" in named or "system" in self.shared
+        return marked(", ".join(words), "" if is_marked else cell.peer_of)
 
     def setting(self, cell: CellRecord) -> Setting:
-        return tuple((name, cell.levels[name]) for name in self.shared if name in cell.levels)
+        return tuple(
+            (name, shown_level(name, cell.levels[name], cell.peer_of)) for name in self.shared if name in cell.levels
+        )
 
     @cached_property
     def contestants(self) -> list[str]:

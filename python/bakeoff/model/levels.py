@@ -15,13 +15,17 @@ from .records.plan import CellRecord, PlanRecord, Scalar
 @dataclass(frozen=True)
 class LoadParameter:
     """How the load is made: what may be a factor, or be in [measure]. amount: it is the number of requests at once.
-    most: of a count. names: its levels, where they are names; such a parameter may belong to one system only."""
+    most: of a count. names: its levels, where they are names; such a parameter may belong to one system only. own: a
+    kind of system may have further names."""
 
     amount: bool = False
     most: int = 0
     names: tuple[str, ...] = ()
+    own: bool = False
 
 
+#: What reads see of writes: the last acknowledged one; that of a majority; one's own; any that is on its way.
+CONSISTENCY = ("strong", "quorum", "session", "eventual")
 #: In the order in which messages name them. More of a count is a slip of the keyboard: the engine runs no more threads,
 #: and each client is a process.
 LOAD: Mapping[str, LoadParameter] = {
@@ -35,9 +39,10 @@ LOAD: Mapping[str, LoadParameter] = {
     "rate": LoadParameter(amount=True),
     "durability": LoadParameter(names=durability.LEVELS),
     "isolation": LoadParameter(names=get_args(IsolationName)),
+    "consistency": LoadParameter(names=CONSISTENCY, own=True),
 }
 #: Those that [systems.NAME] may say, too: levels that mean the same on every system.
-PORTABLE = ("durability", "isolation")
+PORTABLE = ("durability", "isolation", "consistency")
 #: Tables inside a system's table.
 SYSTEM_TABLES = ("settings", "session", "start")
 #: How a system stores its tables.
@@ -73,8 +78,8 @@ def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, fact
     """
     if factor == "rate":
         return cell.rate_ops_per_s
-    if factor in LOAD and factor in CellRecord.model_fields:
-        return getattr(cell, factor)  # type: ignore[no-any-return]
+    if factor in LOAD and factor in CellRecord.model_fields and (found := getattr(cell, factor)) is not None:
+        return found  # type: ignore[no-any-return]
     first, _, setting = factor.partition(".")
     if first == "settings" and facts is not None and setting in facts.settings:
         return facts.settings[setting]

@@ -31,8 +31,11 @@ from ..model.boundary import (
     TimeLimit,
 )
 from ..model.levels import LOAD, PORTABLE
+from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
+from ..systems.consistency import KEY as CONSISTENCY
+from ..systems.consistency import with_consistency
 from ..systems.options import decided, request
 from ..systems.table_format import only_plain
 from ..workloads.base import Workload
@@ -82,7 +85,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         "system": cell.record.system,
         "kind": cell.record.kind,
         "options": {key: value for key, value in cell.system_options.items() if key != "password"},
-        **cell.portable,
+        **_portable(cell),
         "workload": _wherever(cell.workload.spec),
         "data": cell.record.dataset,
         **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate")},
@@ -92,6 +95,13 @@ def _content(cell: Cell) -> dict[str, Any]:
         "retry": cell.retry.model_dump(),
         **({"faults": [fault.model_dump() for fault in cell.record.faults]} if cell.record.faults else {}),
     }
+
+
+def _portable(cell: Cell) -> dict[str, Any]:
+    """Consistency is in the options already; its name only distinguishes cells to which two names mean
+    the same."""
+    known = (None, cell.system_options.get(CONSISTENCY))
+    return {name: level for name, level in cell.portable.items() if name != CONSISTENCY or level not in known}
 
 
 def _wherever(said: Any) -> Any:
@@ -133,6 +143,9 @@ class Builder:
             for factor, level in self._chosen(combination, "system"):
                 options = put_option(options, factor, level, kind=kind, source=self.source, system=name)
             options = kind.in_one_spelling(options, where)
+            asked = self._whole_load(combination).get(CONSISTENCY)
+            place = self.source.where(self.source.place_of_option(name, CONSISTENCY))
+            options = with_consistency(kind, options, None if asked is None else str(asked), place)
             return options if kind.has_table_formats else only_plain(options, kind.kind, where)
 
     def capabilities(self, system: str) -> Capabilities:
@@ -209,7 +222,7 @@ class Builder:
             id="",  # see `with_ids`: a cell is whole when its reset (data.py) and the cache are decided, too
             system=name,
             kind=kind.kind,
-            label=words_of_levels({"system": name, **shown}),
+            label=words_of_levels({"system": marked(name, kind.peer_of), **shown}),
             levels={"system": name, **shown},
             threads=threads,
             clients=clients,
@@ -220,6 +233,7 @@ class Builder:
             rates=workload.rates,
             limits=workload.limits,
             content=origin + workload.content,
+            peer_of=kind.peer_of,
         )
         return Cell(
             record=record,

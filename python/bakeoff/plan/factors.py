@@ -124,9 +124,9 @@ def read_constants(measure: MeasureTable, factors: Collection[Factor], source: S
 
 
 def known_name(kind: str, value: Any, source: Source, *place: str) -> str:
-    """A level of durability, isolation, runner or io that bakeoff knows."""
+    """A level of durability, isolation, consistency, runner or io that bakeoff knows, or that a kind of system may."""
     known = LOAD[kind].names
-    if value in known:
+    if value in known or (LOAD[kind].own and isinstance(value, str)):
         return str(value)
     raise source.error(f"{value!r} is not a level of {kind}", *place, hint=one_of(str(value), known))
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from ..errors import PlanError
 from ..suggestions import meant
 from ..systems import SYSTEMS
+from ..systems.base import System
+from ..systems.survey import why_absent
 from ..workloads import workload_names, workloads
 from .document.units import UnitError, parse_duration_s
 
@@ -94,6 +96,8 @@ def _systems(said: Sequence[str]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for (kind, version), words in zip(pairs, said, strict=True):
         if kind not in SYSTEMS:
+            if why := why_absent(kind):
+                raise PlanError(why, where=words, hint="`bakeoff systems` lists those that have one")
             hint = f"write --workload {words}" if words in workload_names() else meant(kind, SYSTEMS)
             raise PlanError(f"unknown kind of system `{kind}`", where=words, hint=hint)
         if version and SYSTEMS[kind].capabilities().embedded:
@@ -172,8 +176,12 @@ objective = "rate"              # the metric compared: throughput; or "latency_p
 
 def starter(file: str) -> str:
     """The text of a plan in this file, for the systems that this machine can run."""
-    here = [kind for kind, system in SYSTEMS.items() if system.in_first_plan and system.available({}) is None]
+    here = [kind for kind, system in SYSTEMS.items() if _in_first_plan(system) and system.available({}) is None]
     return _HEAD.format(file=file, schema=SCHEMA.name) + "".join(map(_system_lines, here)) + _TAIL
+
+
+def _in_first_plan(system: type[System]) -> bool:
+    return system.in_first_plan and not system.peer_of
 
 
 def _system_lines(kind: str) -> str:

@@ -14,9 +14,11 @@ from ..fleet.engine_program import refuse_other_build
 from ..fleet.spec import FleetSpec
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
+from ..model.peers import refuse_meeting
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
 from ..systems.base import System
+from ..systems.survey import why_absent
 from . import check, data, machines
 from .cells import Builder, with_ids
 from .check import Kinds, with_faults
@@ -116,6 +118,8 @@ def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict
     for name, table in document.systems.items():
         kind = table.kind or name
         if kind not in kinds:
+            if why := why_absent(kind):
+                raise source.error(why, "systems", name, "kind", hint="`bakeoff systems` lists those that have one")
             like = next((one for product, one in _SPEAKS_AS.items() if product in kind.lower() and one in kinds), None)
             hint = f'write kind = "{like}"' if like else meant(kind, kinds)
             if table.kind is None and not like:
@@ -173,6 +177,9 @@ class _Reading:
         document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
         cells = with_faults(self._cells(combinations), document, builder.kinds, source)
+        refuse_meeting(
+            [cell.record for cell in cells], demonstration=document.demonstration, where=source.where(("systems",))
+        )
         warnings += check_objective(measure.objective, cells, source)
         warnings += check_limits(document.compare.limit, cells, source, "compare", "limit")
         check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")

@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def portable(self) -> dict[str, Any]:
-        """What systems are asked for by names that all of them share: durability, isolation."""
+        """What systems are asked for by names that all of them share: durability, isolation, consistency."""
         return {name: getattr(self.record, name) for name in PORTABLE}
 
     @property
@@ -78,7 +78,9 @@ class Cell:
         """The cell's system, not started; PlanError if its options cannot be."""
         from ..systems.base import Configuration
 
-        further: dict[str, Any] = {**self.portable, "workdir": workdir, "timeout_s": timeout_s, "base_dir": base_dir}
+        asked = self.portable
+        del asked["consistency"]  # the options have it
+        further: dict[str, Any] = {**asked, "workdir": workdir, "timeout_s": timeout_s, "base_dir": base_dir}
         return kind.configure(Configuration(self.record.system, self.system_options, **further))
 
 

@@ -114,6 +114,8 @@ def _closed(properties: Mapping[str, Schema]) -> Schema:
 
 
 def _level(parameter: LoadParameter) -> Schema:
+    if parameter.own:
+        return {"type": "string", "examples": list(parameter.names)}
     if parameter.names:
         return {"enum": list(parameter.names)}
     return {"type": "integer", "minimum": 1, "maximum": parameter.most} if parameter.most else {"type": "string"}

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..model.levels import LOAD, factor_of, level_of
+from ..model.peers import marked, refuse_meeting
 from ..model.records.plan import CellRecord, Scalar
 from .cells import of_plan
 from .data import by_system, refuse_shared_tables
@@ -37,6 +38,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     if len({cell.record.system for plan in plans for cell in plan.cells}) == 1:
         varied -= {"system"}
     cells = [_of_plan(name, plan, cell, varied) for name, plan in named.items() for cell in plan.cells]
+    refuse_meeting([cell.record for cell in cells], demonstration=first.record.demonstration, where=str(plans[1].path))
     alone = list(_alone(cells, list(named)))
     source = Source(first.path, first.text, first.base_dir)
     refuse_shared_tables([cell for cell in cells if cell.reset in ("reuse", "none")], source)
@@ -126,7 +128,10 @@ def _of_plan(name: str, plan: ResolvedPlan, cell: Cell, varied: set[str]) -> Cel
             level = level_of(plan.record, cell.record, None, own)
         if factor in varied and level is not None:
             levels[factor] = level
-    shown = {"system": cell.record.system, **{key: level for key, level in levels.items() if key != FACTOR}}
+    shown = {
+        "system": marked(cell.record.system, cell.record.peer_of),
+        **{key: level for key, level in levels.items() if key not in (FACTOR, "system")},
+    }
     changes = {
         "id": of_plan(name, cell.record.id),
         "levels": levels,

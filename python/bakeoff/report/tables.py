@@ -149,6 +149,7 @@ def _of_cells(bundle: Bundle, cells: Sequence[CellRecord]) -> Columns:
     return {
         "cell": [cell.id for cell in cells],
         "system": [cell.system for cell in cells],
+        **({"peer_of": [cell.peer_of for cell in cells]} if any(cell.peer_of for cell in bundle.plan.cells) else {}),
         "workload": [cell.workload for cell in cells],
         **{_named_apart(bundle, name): [cell.levels.get(name) for cell in cells] for name in factors},
     }

@@ -322,6 +322,9 @@ class Instance:
         portable = dict(facts.portable)
         if cell.record.isolation:
             portable["isolation"] = cell.record.isolation
+        if level := cell.record.consistency:
+            own = portable.get("consistency", level)
+            portable["consistency"] = level if own == level else f"{level} ({own})"
         return FactsRecord(
             product=facts.product,
             version=facts.version,
@@ -330,6 +333,7 @@ class Instance:
             declared=self.system.declared(),
             managed=self.system.managed,
             embedded=self.system.capabilities().embedded,
+            peer_of=cell.record.peer_of,
         )
 
     def stop(self) -> None:

@@ -31,6 +31,7 @@ from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import ManagedServer
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import Options, address_of
+from bakeoff.systems.public_service import PublicService
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,29 @@ class SizeOnDisk:
         return round(tables_bytes + self.own_bytes + min(self.log_ratio * tables_bytes, self.log_bytes_max))
 
 
+#: In the order of the list.
+GROUPS = (
+    "SQL servers",
+    "clusters",
+    "key-value and documents",
+    "embedded",
+    "services",
+    "peers and emulators",
+)
+
+
 class System(ABC):
     """One system of a plan at one set of levels (settings, durability). The order of calls is in the module text."""
 
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it; "": none does, so no workload runs on it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    #: By portable name ("strong", "quorum", "session", "eventual"): the driver's options that it means.
+    consistency: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    #: Its part of the list of kinds, one of GROUPS; "": see `group_of`.
+    group: ClassVar[str] = ""
+    #: The product whose protocol it speaks, where it is another program (a re-implementation, an emulator).
+    peer_of: ClassVar[str] = ""
     #: Whether a plan may choose the table format; else there is one, "plain".
     has_table_formats: ClassVar[bool] = False
     #: The size of its rows on disk.
@@ -168,6 +186,13 @@ class System(ABC):
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     managed: bool
     name: str
+
+    @classmethod
+    def group_of(cls) -> str:
+        """What its class says, else what follows from it."""
+        if cls.peer_of:
+            return "peers and emulators"
+        return cls.group or ("embedded" if cls.capabilities().embedded else "key-value and documents")
 
     @property
     def keeps_data(self) -> bool:
@@ -222,6 +247,11 @@ class System(ABC):
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
         """None if this machine can run a system with these options now, else one clause saying what is missing."""
+        return None
+
+    @classmethod
+    def public_service(cls, options: Mapping[str, Any]) -> PublicService | None:
+        """The service with list prices that these options (as of `configure`) lead to; None: nobody is charged."""
         return None
 
     @classmethod

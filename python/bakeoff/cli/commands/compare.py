@@ -100,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
         hint = "choose a name that ends in .html"
         raise PlanError("the page's name must end in .html", where=f"--html {options.html}", hint=hint)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
+    _refuse_peers([*before, *after])
     if is_search_against_fixed([*before, *after]) and (
         checked := check_search(before[0], after[0], options.allow_different)
     ):
@@ -133,6 +134,14 @@ def run(options: argparse.Namespace) -> int:
         if html:
             show(f"\nreport  {html}")
     return code
+
+
+def _refuse_peers(bundles: list[Bundle]) -> None:
+    from ...model.peers import refuse_meeting
+
+    cells = [cell for bundle in bundles for cell in bundle.plan.cells]
+    demonstration = all(bundle.plan.demonstration for bundle in bundles)
+    refuse_meeting(cells, demonstration=demonstration, where=str(bundles[-1].folder))
 
 
 def _tell_check(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.wording import seconds_words, size_words
 from ...errors import ExitCode, PlanError
-from ..arguments import Commands, add_beside, add_command, add_fleet, add_json, add_plan
+from ..arguments import Commands, add_allow_cost, add_beside, add_command, add_fleet, add_json, add_plan
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def add_load(commands: Commands) -> None:
         action="store_true",
         help="drop tables with the plan's table names, even if bakeoff did not create them",
     )
+    add_allow_cost(p)
     add_fleet(p)
     add_beside(p)
     p.add_argument("--quiet", action="store_true", help="show no progress")
@@ -41,6 +42,7 @@ def add_load(commands: Commands) -> None:
 
 
 def run_load(options: argparse.Namespace) -> int:
+    from ...plan.costs import costs_of_load, refuse_cost
     from ...plan.data import refuse_shared_tables
     from ...plan.document.source import Source
     from ...plan.existing_tables import existing_loads
@@ -55,6 +57,10 @@ def run_load(options: argparse.Namespace) -> int:
             where=str(options.plan),
             hint="name one by `address`, or SQLite's by `file`; managed servers are loaded when the plan runs",
         )
+    costs = costs_of_load(cells)
+    refuse_cost(costs, allowed=options.allow_cost)
+    for cost in costs:
+        say(f"note: {cost.words}")
     refuse_shared_tables(cells, Source(plan.path, plan.text, plan.base_dir))
     for name in sorted({cell.record.system for cell in plan.cells if cell.place is None}):
         say(f"note: {name} is a managed server: it is loaded when the plan runs")

@@ -134,6 +134,7 @@ def _say_repetitions(options: argparse.Namespace) -> None:
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     """Runs the plan and prints its answer; with --dry-run, prints what would run."""
+    from ...plan.costs import costs_of, refuse_cost
     from ...plan.existing_tables import refuse_changes
     from ...schedule.machine_sharing import claim, cores_of_all
 
@@ -145,6 +146,10 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     if options.dry_run:
         plan, there = target.with_runs_there(plan)
         return dry_run(plan, target.place, there, as_json=options.json)
+    costs = costs_of(plan)
+    refuse_cost(costs, allowed=options.allow_cost)
+    for cost in costs:
+        say(f"note: {cost.words}")
     for name, why in plan.skipped.items():
         say(f"note: {name} is skipped: {why}")
     for key, values in plan.record.differences.items():
@@ -339,6 +344,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     said = {
         "--allow-drop": options.allow_drop,
         "--allow-changes": options.allow_changes,
+        "--allow-cost": options.allow_cost,
         "--wait": options.beside == "wait",
         "--together": options.beside == "together",
         "--allow-disturbed": options.allow_disturbed,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words
 from ...errors import ExitCode, PlanError
 from ..arguments import Commands, add_command, add_json
-from ..output import print_json, say, show, table
+from ..output import hanging, print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...provision.installation import Offer, Sources
@@ -27,10 +27,15 @@ def add(commands: Commands) -> None:
         epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
     )
     add_json(p)
+    p.add_argument(
+        "--survey",
+        action="store_true",
+        help="what each system promises: data model, consistency, transactions, replication, ..., with sources",
+    )
     verbs = p.add_subparsers(dest="verb", metavar="[install|list|remove]")
     one = verbs.add_parser("list", help="available and installed systems (the default)")
     add_json(one, of_verb=True)
-    one.set_defaults(run=run_list)
+    one.set_defaults(run=run_list, survey=False)
     one = verbs.add_parser("install", help="download a server into the cache")
     one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
     one.add_argument("--from", dest="source", metavar="SOURCE", help="a source that `bakeoff systems` lists for it")
@@ -45,17 +50,22 @@ def add(commands: Commands) -> None:
 
 def run_list(options: argparse.Namespace) -> int:
     from ...systems import SYSTEMS
+    from ...systems.survey import without_driver
 
+    if options.survey:
+        return _survey(as_json=options.json)
     systems = [_described(kind, system) for kind, system in SYSTEMS.items()]
+    absent = {one.name: one.absent for one in without_driver()}
     if options.json:
-        print_json({"systems": systems})
+        print_json({"systems": systems, "without_driver": absent})
         return ExitCode.DONE
-    rows = [[s["kind"], _managed(s), s["summary"]] for s in systems]
-    show(table(rows, ["system", "managed server", "what it is"]))
-    rows = [[s["kind"], one["version"], one["from"], one["program"]] for s in systems for one in s["here"]]
+    show("\n".join(_grouped(systems)))
+    show("without a driver:")
+    show(hanging([[f"  {name}", why] for name, why in absent.items()]))
+    rows = [[s["kind"], one["version"], one["from"]] for s in systems for one in s["here"]]
     if rows:
         show()
-        show(table(rows, ["installed", "version", "from", "program"]))
+        show(hanging(rows, ["installed", "version", "from"]))
     rows = [row for s in systems for one in s["sources"] for row in _offered(s["kind"], one)]
     if rows:
         show()
@@ -63,11 +73,31 @@ def run_list(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
+def _survey(*, as_json: bool) -> int:
+    from ...systems import survey as surveyed
+
+    if as_json:
+        print_json(surveyed.as_json())
+        return ExitCode.DONE
+    found = surveyed.survey()
+    for one in found.system:
+        rows = [[f"  {head}", one.cell(column)] for column, head in surveyed.COLUMNS.items()]
+        sources = dict.fromkeys(one.sources.values())
+        show(one.name)
+        show(hanging([*rows, ["  driver here", one.driver], *(["  source", source] for source in sources)]))
+        show()
+    show("what bakeoff tests of it")
+    show(hanging([[f"  {surveyed.COLUMNS[column]}", words] for column, words in found.tests.items()]))
+    return ExitCode.DONE
+
+
 def _described(kind: str, system: type[System]) -> dict[str, Any]:
     sources = system.sources()
     return {
         "kind": kind,
+        "group": system.group_of(),
         "summary": system.summary,
+        "peer_of": system.peer_of,
         "missing": system.available({}) if system.capabilities().managed else None,
         "managed": system.capabilities().managed,
         "existing": system.capabilities().existing,
@@ -87,10 +117,32 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
     }
 
 
-def _managed(system: Mapping[str, Any]) -> str:
+def _grouped(systems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines of at most 80 columns: each group under its name."""
+    from ...systems.base import GROUPS
+
+    width, state_width = max(len(s["kind"]) for s in systems), max(len(_state(s)) for s in systems)
+    for group in GROUPS:
+        rows = [
+            [f"  {s['kind']:<{width}}", f"{_state(s):<{state_width}}", _about(s)]
+            for s in systems
+            if s["group"] == group
+        ]
+        if rows:
+            yield f"{group}:"
+            yield hanging(rows)
+
+
+def _state(system: Mapping[str, Any]) -> str:
     if not system["managed"]:
-        return "no, only by `address`"
-    return "ready" if system["missing"] is None else f"missing: {system['missing']}"
+        return "by address"
+    return "ready" if system["missing"] is None else "missing"
+
+
+def _about(system: Mapping[str, Any]) -> str:
+    peer = f"peer of {system['peer_of']}" if system["peer_of"] else ""
+    missing = f"missing: {system['missing']}" if system["missing"] else ""
+    return "; ".join(filter(None, (system["summary"], peer, missing)))
 
 
 def _offer(offer: Offer) -> dict[str, Any]:

@@ -121,6 +121,7 @@ def _parts(bundle: Bundle, cell: CellRecord, factors: Collection[str]) -> dict[s
         "system": {"system": cell.system},
         "durability": {"durability": cell.durability},
         "isolation": {"isolation": cell.isolation},
+        "consistency": {"consistency": cell.consistency},
         "work": {"workload": cell.work},
         "said": {"workload": cell.workload, **of_work},
     }

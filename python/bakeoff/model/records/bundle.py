@@ -91,6 +91,8 @@ class FactsRecord(Document):
     managed: bool = Field(validation_alias=AliasChoices("managed", "private"))
     #: It ran inside the client's process.
     embedded: bool = False
+    #: The product whose protocol it speaks, without being it; "" of a product.
+    peer_of: str = ""
     #: Always empty, and written so that bundles made before can be read: each run says what made its load.
     client_library: str = ""
     runner: str = ""

@@ -35,6 +35,7 @@ class CellRecord(Document):
     dataset: str  # identity of the data as they are stored
     durability: str | None
     isolation: str | None
+    consistency: str | None = None
     #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
     reset: str = ""
     #: The workload's own figures.
@@ -48,6 +49,8 @@ class CellRecord(Document):
     work: str = ""
     #: Identity of the rows, however they are stored; "" in a bundle from before cells had it.
     content: str = ""
+    #: The product whose protocol its system speaks, without being it; "" of a product (model/peers.py).
+    peer_of: str = ""
 
     def has_rows_of(self, other: CellRecord) -> bool:
         """Whether both have the same rows, stored alike or not."""

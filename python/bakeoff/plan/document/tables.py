@@ -85,6 +85,7 @@ class SystemTable(Table):
     settings: dict[str, Any] | None = None
     durability: str | None = None
     isolation: str | None = None
+    consistency: str | None = None
     data: Data | None = None
     reset: Reset | None = None
     optional: bool = False
@@ -196,6 +197,7 @@ class MeasureTable(Table):
     rate: Rate | None = None
     durability: str | None = None
     isolation: str | None = None
+    consistency: str | None = None
     pacing: Annotated[
         OpenLoop | None, BeforeValidator(_pacing, json_schema_input_type=Literal["closed"] | OpenLoop)
     ] = None

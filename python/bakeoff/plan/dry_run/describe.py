@@ -18,9 +18,11 @@ from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
 from ...model.levels import PORTABLE
+from ...model.peers import peer_words
 from ...model.records.plan import CellRecord, PlanRecord, SearchRecord
 from ...provision.files import can_hold_files
 from ...systems import SYSTEMS
+from ..costs import Cost, as_json, costs_of
 from ..data import by_system
 from ..document.units import RATE_MAX_OPS_PER_S
 from ..existing_tables import TablesLine
@@ -85,6 +87,10 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: Of public services.
+    costs: list[Cost]
+    #: Whose figures these are not, a clause each.
+    peers: list[str]
     #: Where clients run, other than as processes of this machine alone; empty: there.
     fleet: list[str]
     #: By system: "MariaDB server 10.11.19 (PATH)", or that bakeoff connects to it.
@@ -143,6 +149,7 @@ class DryRun:
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "record"}
         shown = {**self.record.model_dump(exclude=_PLAN_NOT_SHOWN), **own}
         loads, tables = map(asdict, self.loads), map(asdict, self.tables)
+        shown["costs"] = as_json(self.costs)
         return {**shown, "cells": lines, "loads": [*loads], "tables": [*tables], "previews": previews}
 
 
@@ -197,6 +204,8 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        costs=costs_of(plan),
+        peers=peer_words(record.cells),
         fleet=_fleet_words(plan, machines),
         servers=_servers_words(plan),
         constants=_constants_words(plan),

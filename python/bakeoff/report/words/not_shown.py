@@ -11,6 +11,7 @@ from ...findings.cells import CellAnswer
 from ...findings.clients_and_nodes import elsewhere
 from ...findings.configuration import packagers
 from ...model.levels import TABLE_FORMAT, is_own_sql, work_of
+from ...model.peers import peer_words
 from ...model.records.bundle import CONTINUED
 from ...model.records.plan import EXISTING_PREFIX, PlanRecord
 from ...model.records.run import RunRecord
@@ -26,6 +27,7 @@ CHECKS_MAX = 6
 def limits_of(bundle: Bundle, cells: Sequence[CellAnswer]) -> list[str]:
     plan = bundle.plan
     found = [
+        *(f"{words}." for words in peer_words(plan.cells)),
         _workload(bundle.plan, cells),
         _machine(bundle),
         _packagers(bundle),

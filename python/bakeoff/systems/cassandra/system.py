@@ -140,7 +140,13 @@ class ExistingCassandra(_Cluster, ExistingServer):
 
 class Cassandra(_Cluster, StartedServer):
     kind: ClassVar[str] = "cassandra"
+    group: ClassVar[str] = "clusters"
     summary: ClassVar[str] = "Apache Cassandra: a managed cluster of one to five nodes, or an existing one by `address`"
+    consistency: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "strong": {"consistency": "quorum", "read_consistency": "quorum"},
+        "quorum": {"consistency": "quorum"},
+        "eventual": {"consistency": "one", "read_consistency": "one"},
+    }
     storage = STORAGE
     restart_s: ClassVar[float] = 8.5  # of one node of 5.0 with little data: 6 s to be ready, 2.5 s to end (2026-11)
     setting_example: ClassVar[str] = "concurrent_writes = 64"

@@ -98,6 +98,7 @@ FAMILY = GaleraFamily()
 class Galera(StartedServer):
     kind: ClassVar[str] = "galera"
     family = FAMILY
+    group: ClassVar[str] = "clusters"
     summary: ClassVar[str] = "Galera cluster of MariaDB servers: managed nodes, or an existing cluster by `address`"
     storage = MARIADB_STORAGE
     in_first_plan: ClassVar[bool] = False

@@ -236,6 +236,7 @@ class MariaDb101Process(MariaDb102Process):
 class MariaDb(Replicated):
     kind: ClassVar[str] = "mariadb"
     family = FAMILY
+    group: ClassVar[str] = "SQL servers"
     summary: ClassVar[str] = "MariaDB server: managed, or existing by `address`"
     storage = STORAGE
     has_table_formats = True

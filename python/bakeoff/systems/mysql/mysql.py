@@ -156,6 +156,7 @@ class MySql5Process(MySqlProcess):
 class MySql(StartedServer):
     kind: ClassVar[str] = "mysql"
     family = FAMILY
+    group: ClassVar[str] = "SQL servers"
     summary: ClassVar[str] = "MySQL: managed, by version, or existing by `address` (also Percona Server)"
     storage = MYSQL_STORAGE
     has_table_formats = True

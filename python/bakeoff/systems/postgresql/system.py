@@ -217,6 +217,7 @@ FAMILY = PostgreSqlFamily()
 
 class PostgreSql(Replicated):
     kind: ClassVar[str] = "postgresql"
+    group: ClassVar[str] = "SQL servers"
     summary: ClassVar[str] = "PostgreSQL server: managed, or existing by `address`"
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
