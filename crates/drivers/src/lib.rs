@@ -6,11 +6,15 @@
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "embedded")]
+mod embedded;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;
+#[cfg(feature = "redb")]
+pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod registration;
@@ -37,4 +41,6 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "redb")]
+    &redb::DRIVER,
 ];

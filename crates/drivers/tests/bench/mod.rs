@@ -223,6 +223,7 @@ fn document(driver: &Registration) -> Option<Document> {
         give("page_size", 100.into());
     }
     give("path", sqlite_file().display().to_string().into());
+    give("durability", "none".into());
     give("pragmas", json!({ "journal_mode": "WAL", "synchronous": "OFF" }));
     give("store", true.into());
     Some(document)
