@@ -8,6 +8,10 @@
 pub mod cassandra;
 #[cfg(feature = "embedded")]
 mod embedded;
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
@@ -43,4 +47,8 @@ pub const DRIVERS: &[&Registration] = &[
     &redis::DRIVER,
     #[cfg(feature = "redb")]
     &redb::DRIVER,
+    #[cfg(feature = "lmdb")]
+    &lmdb::DRIVER,
+    #[cfg(feature = "fjall")]
+    &fjall::DRIVER,
 ];
