@@ -23,6 +23,8 @@ pub mod redb;
 pub mod redis;
 pub mod registration;
 pub mod resolve;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "sqlite")]
@@ -51,4 +53,6 @@ pub const DRIVERS: &[&Registration] = &[
     &lmdb::DRIVER,
     #[cfg(feature = "fjall")]
     &fjall::DRIVER,
+    #[cfg(feature = "rocksdb")]
+    &rocksdb::DRIVER,
 ];

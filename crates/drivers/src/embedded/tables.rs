@@ -28,7 +28,7 @@ impl Tables {
     pub fn find(&self, name: &str, bytes: &mut impl Bytes) -> Result<Number, OpError> {
         let number = self.number(name);
         let before = number.load(Ordering::Acquire);
-        let stored = stored_number(bytes, name.as_bytes())?.unwrap_or(0);
+        let stored = number_in(bytes.get(&name_key(name.as_bytes()), read_number)?)?.unwrap_or(0);
         // Unless another session has made or dropped it meanwhile.
         let _ = number.compare_exchange(before, stored, Ordering::AcqRel, Ordering::Acquire);
         Ok(number)
@@ -60,14 +60,17 @@ impl Tables {
         })?;
         self.number(name).store(0, Ordering::Release);
         let Some(number) = dropped else { return Ok(()) };
+        // From where the last ones were: a log-structured store finds what was removed before it finds what is left.
+        let mut from = number.to_be_bytes().to_vec();
         loop {
-            let removed = whole(bytes, |bytes| {
-                let keys = keys_of(bytes, number)?;
+            let mut keys = whole(bytes, |bytes| {
+                let keys = keys_from(bytes, number, &from)?;
                 keys.iter().try_for_each(|key| bytes.delete(key))?;
-                Ok(keys.len())
+                Ok(keys)
             })?;
-            if removed < DROPPED_AT_ONCE {
-                return Ok(());
+            match keys.pop() {
+                Some(last) => from = last,
+                None => return Ok(()),
             }
         }
     }
@@ -94,12 +97,20 @@ fn name_key(name: &[u8]) -> Vec<u8> {
     key
 }
 
+/// Of a name, in a transaction that may change it.
 fn stored_number(bytes: &mut impl Bytes, name: &[u8]) -> Result<Option<u32>, OpError> {
-    let read = |value: &[u8]| value.try_into().map(u32::from_be_bytes);
-    match bytes.get(&name_key(name), read)? {
+    number_in(bytes.get_to_write(&name_key(name), read_number)?)
+}
+
+fn read_number(value: &[u8]) -> Option<u32> {
+    value.try_into().ok().map(u32::from_be_bytes)
+}
+
+fn number_in(found: Option<Option<u32>>) -> Result<Option<u32>, OpError> {
+    match found {
         None => Ok(None),
-        Some(Ok(number)) => Ok(Some(number)),
-        Some(Err(_)) => Err(OpError::fail(
+        Some(Some(number)) => Ok(Some(number)),
+        Some(None) => Err(OpError::fail(
             FailClass::Other,
             "TABLES",
             "the store's list of tables is not bakeoff's",
@@ -108,9 +119,9 @@ fn stored_number(bytes: &mut impl Bytes, name: &[u8]) -> Result<Option<u32>, OpE
 }
 
 /// Some of a table's, no more than are removed at once.
-fn keys_of(bytes: &mut impl Bytes, number: u32) -> Result<Vec<Vec<u8>>, OpError> {
+fn keys_from(bytes: &mut impl Bytes, number: u32, from: &[u8]) -> Result<Vec<Vec<u8>>, OpError> {
     let mut keys = Vec::new();
-    bytes.scan(&number.to_be_bytes(), |key, _| {
+    bytes.scan(from, |key, _| {
         let belongs = key.len() >= PREFIX && key[..PREFIX] == number.to_be_bytes();
         if belongs {
             keys.push(key.to_vec());

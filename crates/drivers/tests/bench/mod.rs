@@ -143,6 +143,12 @@ impl System {
         found
     }
 
+    /// The one of this kind.
+    pub fn of_kind(kind: &str) -> Option<Self> {
+        let driver = *DRIVERS.iter().find(|driver| driver.kind == kind)?;
+        Some(Self::new(driver, document(driver)?))
+    }
+
     /// Of SQL and transactions.
     pub fn of_sql() -> impl Iterator<Item = Self> {
         let found = Self::at_hand(&[Offer::Transactions]).into_iter();
@@ -221,6 +227,17 @@ fn document(driver: &Registration) -> Option<Document> {
         }
         give("replication_factor", 1.into());
         give("page_size", 100.into());
+    }
+    if schema["properties"].get("library").is_some() {
+        let variable = format!("BAKEOFF_TEST_{}_LIBRARY", driver.kind.to_uppercase());
+        let Ok(library) = std::env::var(&variable) else {
+            println!(
+                "skipped: no library of {} to test with ({variable} is not set)",
+                driver.kind
+            );
+            return None;
+        };
+        give("library", library.into());
     }
     give("path", sqlite_file().display().to_string().into());
     give("durability", "none".into());
