@@ -145,8 +145,23 @@ impl System {
 
     /// The one of this kind.
     pub fn of_kind(kind: &str) -> Option<Self> {
+        Self::with(kind, &[])
+    }
+
+    /// With options of the driver's.
+    pub fn with(kind: &str, options: &[(&str, Document)]) -> Option<Self> {
         let driver = *DRIVERS.iter().find(|driver| driver.kind == kind)?;
-        Some(Self::new(driver, document(driver)?))
+        let mut document = document(driver)?;
+        for (name, value) in options {
+            document[name] = value.clone();
+        }
+        Some(Self::new(driver, document))
+    }
+
+    /// An embedded one of this durability, in this place.
+    pub fn at(kind: &str, level: &str, path: &std::path::Path) -> Option<Self> {
+        let path = path.display().to_string();
+        Self::with(kind, &[("durability", level.into()), ("path", path.into())])
     }
 
     /// Of SQL and transactions.
