@@ -43,7 +43,7 @@ def started(kind: str, place: Path, options: dict[str, Any] | None = None, **lev
 
 
 def load(system: EmbeddedStore) -> None:
-    assert engine_phase(system, "load", WORKLOAD)["operations"] is not None
+    engine_phase(system, "load", WORKLOAD)
 
 
 PLAN = """
@@ -64,18 +64,18 @@ durability = {levels}
 [measure]
 warm_up = "200ms"
 operations = 2000
-repetitions = 2
+repetitions = {repetitions}
 """
 
 
 @pytest.mark.parametrize("preset", ["a", "e"])
 def test_ycsb_is_measured_and_the_data_are_right_after_each_restore(kind: str, preset: str, tmp_path: Path) -> None:
-    levels = ["full", "none"] if preset == "a" else ["none"]
-    plan = PLAN.format(kind=kind, preset=preset, levels=levels)
+    levels, repetitions = (["full", "none"], 1) if preset == "a" else (["none"], 2)
+    plan = PLAN.format(kind=kind, preset=preset, levels=levels, repetitions=repetitions)
     done = bakeoff("run", write_plan(tmp_path, plan), "--together", cwd=tmp_path)
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)
-    assert [run.valid for run in bundle.runs] == [True] * 2 * len(levels)
+    assert [run.valid for run in bundle.runs] == [True] * 2
     assert all(run.checks and all(check.ok for check in run.checks) for run in bundle.runs)
     operations = {"a": {"READ", "UPDATE"}, "e": {"SCAN", "INSERT"}}[preset]
     assert {series.operation for run in bundle.runs for series in run.series} >= operations
@@ -139,7 +139,8 @@ def test_only_lmdb_takes_several_clients_and_none_takes_sql() -> None:
 
 
 def test_two_clients_share_an_lmdb_store(tmp_path: Path) -> None:
-    plan = PLAN.format(kind="lmdb", preset="a", levels=["none"]).replace("threads = 4", "threads = 2\nclients = 2")
+    plan = PLAN.format(kind="lmdb", preset="a", levels=["none"], repetitions=1)
+    plan = plan.replace("threads = 4", "threads = 2\nclients = 2")
     done = bakeoff("run", write_plan(tmp_path, plan), "--together", cwd=tmp_path)
     assert done.code == 0, done.err
     assert all(check.ok for run in only_bundle(tmp_path).runs for check in run.checks)
@@ -161,7 +162,7 @@ def test_rocksdb_says_its_options_and_refuses_those_that_it_does_not_know(librar
     settings = node_of(system).facts().settings
     assert settings["write_buffer_size"] == str(1 << 20)
     assert settings["level0_file_num_compaction_trigger"] == "4"
-    plan = PLAN.format(kind="rocksdb", preset="a", levels=["none"])
+    plan = PLAN.format(kind="rocksdb", preset="a", levels=["none"], repetitions=1)
     plan = plan.replace("[systems.rocksdb]", "[systems.rocksdb]\nsettings = { write_bufer_size = 1 }")
     done = bakeoff("run", write_plan(tmp_path, plan), "--together", cwd=tmp_path)
     assert done.code == 3
