@@ -42,7 +42,7 @@ def notices(arch: str) -> str:
 
 
 def name_of_apache_crate(package: dict[str, Any]) -> str:
-    """Of one without a licence file, which must be offered under the licence of bakeoff itself, or ask for no notice."""
+    """Of one without a licence file, which must be offered under that of bakeoff itself, or ask for no notice."""
     name = f"{package['name']} {package['version']}"
     if package["license"] != "0BSD" and "Apache-2.0" not in str(package["license"]):
         sys.exit(f"{name} has no licence file and is not offered under Apache-2.0: {package['license']}")

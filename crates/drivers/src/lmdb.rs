@@ -288,7 +288,7 @@ fn val(bytes: &[u8]) -> ffi::MDB_val {
 #[inline]
 unsafe fn bytes(val: &ffi::MDB_val) -> &[u8] {
     // SAFETY: as the caller promises.
-    unsafe { std::slice::from_raw_parts(val.mv_data.cast(), val.mv_size as usize) }
+    unsafe { std::slice::from_raw_parts(val.mv_data.cast(), val.mv_size) }
 }
 
 impl Bytes for LmdbSession {

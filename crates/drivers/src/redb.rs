@@ -136,6 +136,7 @@ pub struct RedbSession {
     kept: Arc<Kept<RedbStore>>,
 }
 
+#[allow(clippy::large_enum_variant)] // one a session; in a box every transaction would be allocated once more
 enum Open {
     Nothing,
     Reads(ReadTransaction),

@@ -32,7 +32,7 @@ pub struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Of so many fields.
+    /// fields: how many its table has.
     #[inline]
     pub fn read(value: &'a [u8], fields: usize) -> Result<Self, OpError> {
         let read = || {
