@@ -21,6 +21,8 @@ The program bakeoff-engine contains the following software. Each licence text is
 under it. SQLite, which libsqlite3-sys brings, is in the public domain.
 """
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)([-._].*)?", re.IGNORECASE)
+#: Of programs that a crate brings along, which are under another licence than it.
+_BROUGHT = {"lmdb-master-sys": ("lmdb/libraries/liblmdb/COPYRIGHT", "lmdb/libraries/liblmdb/LICENSE")}
 #: Where a crate offers a choice, the first of these that it names is the one that applies here.
 PREFERRED = ("MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0")
 
@@ -34,15 +36,15 @@ def notices(arch: str) -> str:
     without = [name_of_apache_crate(one) for one in packages if not texts_of(one)]
     lines = [f"{one['name']} {one['version']}: {one['license']} {one['repository'] or ''}".rstrip() for one in packages]
     sections = [f"{', '.join(names)}\n{'-' * 80}\n{text}\n" for text, names in under.items()]
-    used = "Without a licence file in their packages, used under the Apache License 2.0 (LICENSE)"
+    used = "Without a licence file in their packages, used under the Apache License 2.0 (LICENSE) or 0BSD"
     lines += ["", f"{used}: {', '.join(without) or 'none'}.", ""]
     return "\n".join([_HEAD, *lines, *(f"{'=' * 80}\n{section}" for section in sections)])
 
 
 def name_of_apache_crate(package: dict[str, Any]) -> str:
-    """Of one without a licence file, which must be offered under the licence of bakeoff itself."""
+    """Of one without a licence file, which must be offered under that of bakeoff itself, or ask for no notice."""
     name = f"{package['name']} {package['version']}"
-    if "Apache-2.0" not in str(package["license"]):
+    if package["license"] != "0BSD" and "Apache-2.0" not in str(package["license"]):
         sys.exit(f"{name} has no licence file and is not offered under Apache-2.0: {package['license']}")
     return name
 
@@ -74,6 +76,7 @@ def texts_of(package: dict[str, Any]) -> list[str]:
     fitting = [path for path in files if any(word in path.name.lower() for word in words)]
     if not any(words[0] in path.name.lower() for path in fitting):
         fitting = files
+    fitting += [folder / name for name in _BROUGHT.get(package["name"], ())]
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in fitting]
     return ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts]
 

@@ -6,15 +6,25 @@
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "embedded")]
+mod embedded;
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;
+#[cfg(feature = "redb")]
+pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod registration;
 pub mod resolve;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "sqlite")]
@@ -37,4 +47,12 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "redb")]
+    &redb::DRIVER,
+    #[cfg(feature = "lmdb")]
+    &lmdb::DRIVER,
+    #[cfg(feature = "fjall")]
+    &fjall::DRIVER,
+    #[cfg(feature = "rocksdb")]
+    &rocksdb::DRIVER,
 ];

@@ -54,8 +54,11 @@ async fn every_operation<S: RecordSession>(session: &mut S, key: &str) {
 }
 
 async fn allocations_of_the_second_thousand<D: Driver<Session: RecordSession>>(driver: &D) -> u64 {
+    allocations_in_the_second_thousand(&mut open(driver).await.unwrap()).await
+}
+
+async fn allocations_in_the_second_thousand(session: &mut impl RecordSession) -> u64 {
     let spec = table("allocation");
-    let mut session = open(driver).await.unwrap();
     session.attach(std::slice::from_ref(&spec)).await.unwrap();
     session.create_table(&spec).await.unwrap();
     let rows: Vec<_> = (0..2000)
@@ -71,7 +74,7 @@ async fn allocations_of_the_second_thousand<D: Driver<Session: RecordSession>>(d
             before = ALLOCATIONS.with(Cell::get);
         }
         session.insert(T, row.record()).await.unwrap();
-        every_operation(&mut session, "no such").await;
+        every_operation(session, "no such").await;
     }
     let made = ALLOCATIONS.with(Cell::get) - before;
     session.drop_table(&spec).await.unwrap();
@@ -127,6 +130,16 @@ fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
 fn records_over_redis_allocate_nothing_in_a_steady_state() {
     let Some(driver) = RedisWire::driver() else { return };
     assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_in_lmdb_and_rocksdb_allocate_nothing_in_a_steady_state() {
+    // What their C and C++ allocate is not counted. redb and fjall allocate as they do.
+    for system in ["lmdb", "rocksdb"].into_iter().filter_map(bench::System::of_kind) {
+        let made =
+            system.run(async { allocations_in_the_second_thousand(&mut system.records().await).await });
+        assert_eq!(made, 0, "{}", system.client.name);
+    }
 }
 
 #[test]

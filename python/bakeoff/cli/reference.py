@@ -90,7 +90,7 @@ A Galera cluster adds to what MariaDB's own level means: {words} ([source]({sour
 `serializable` is that of one node.
 
 Own defaults: `repeatable-read` in MariaDB, MySQL, Percona Server and Galera, `read-committed` in PostgreSQL,
-`serializable` in SQLite, which has no other.
+`serializable` in SQLite, redb, LMDB and fjall, `read-committed` in RocksDB. The embedded ones have no other.
 
 *Cannot tell:* what a session did itself (`BEGIN ISOLATION LEVEL` in your own SQL), or whether your application notices.
 Transactions of one statement meet few of these differences.

@@ -19,6 +19,12 @@ _MARIADB = "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/
 _GALERA = "https://mariadb.com/docs/galera-cluster/reference/mariadb-galera-cluster-known-limitations"
 _POSTGRESQL = "https://www.postgresql.org/docs/current/transaction-iso.html"
 _SQLITE = "https://www.sqlite.org/isolation.html"
+_STORES = {
+    "redb": "https://docs.rs/redb/latest/redb/struct.Database.html",
+    "LMDB": "https://docs.rs/lmdb-master-sys/latest/lmdb_master_sys/",
+    "fjall": "https://docs.rs/fjall/latest/fjall/struct.SingleWriterTxDatabase.html",
+}
+_ROCKSDB = "https://github.com/facebook/rocksdb/wiki/Transactions"
 
 _READ_COMMITTED = (
     "each statement sees what was committed when it began, an update applies to what others committed meanwhile, and"
@@ -81,6 +87,16 @@ MEANINGS = (
         ("serializable",),
         "one transaction writes at a time, and the others wait, or are refused if they have read before",
         _SQLITE,
+    ),
+    *(
+        Meaning((product,), ("serializable",), "one transaction writes at a time, and the others wait", source)
+        for product, source in _STORES.items()
+    ),
+    Meaning(
+        ("RocksDB",),
+        ("read-committed",),
+        "each read sees the newest commits, a row that is written is locked, and updates can be lost",
+        _ROCKSDB,
     ),
 )
 #: Besides what MariaDB's own level means.

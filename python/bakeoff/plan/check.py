@@ -78,6 +78,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         hint = "leave out `sessions`, or write ops_per_transaction = 1"
         what = f"{asks}: a transaction of several operations keeps its session, so threads cannot share one"
         raise source.error(what, "factors", "sessions", hint=hint)
+    if cell.clients > 1 and not capabilities.several_clients:
+        hint = f"leave out `clients`, or list [[cells]] in which {name} has one; its threads may be many"
+        what = f"{asks} has {cell.clients} clients, and only one process may have a store of {kind} open"
+        raise source.error(what, "factors", "clients", hint=hint)
     users, most = cell.threads * cell.clients, cell.workload.users_max
     if most is not None and users > most:
         own, key = ("an order", "orders") if cell.workload.spec["kind"] == "hatshop" else ("a table", "tables")

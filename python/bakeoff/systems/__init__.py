@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
+from bakeoff.systems.fjall import Fjall
+from bakeoff.systems.lmdb import Lmdb
 from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
 from bakeoff.systems.postgresql.system import PostgreSql
+from bakeoff.systems.redb import Redb
 from bakeoff.systems.redis import Redis
+from bakeoff.systems.rocksdb import Rocksdb
 from bakeoff.systems.sqlite import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
@@ -19,6 +23,10 @@ SYSTEMS: dict[str, type[System]] = {
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
     "redis": Redis,
+    "redb": Redb,
+    "lmdb": Lmdb,
+    "fjall": Fjall,
+    "rocksdb": Rocksdb,
     "sqlite": Sqlite,
     "null": Null,
 }

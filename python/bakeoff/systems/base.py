@@ -44,6 +44,7 @@ class Capabilities:
     embedded: bool  # lives in the engine process: no server to watch
     restore: bool  # snapshot/restore of a managed instance's data
     durability: tuple[str, ...]
+    several_clients: bool = True  # several engines may use it at the same time
 
 
 @dataclass(frozen=True)

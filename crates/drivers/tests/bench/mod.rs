@@ -143,6 +143,27 @@ impl System {
         found
     }
 
+    /// The one of this kind.
+    pub fn of_kind(kind: &str) -> Option<Self> {
+        Self::with(kind, &[])
+    }
+
+    /// With options of the driver's.
+    pub fn with(kind: &str, options: &[(&str, Document)]) -> Option<Self> {
+        let driver = *DRIVERS.iter().find(|driver| driver.kind == kind)?;
+        let mut document = document(driver)?;
+        for (name, value) in options {
+            document[name] = value.clone();
+        }
+        Some(Self::new(driver, document))
+    }
+
+    /// An embedded one of this durability, in this place.
+    pub fn at(kind: &str, level: &str, path: &std::path::Path) -> Option<Self> {
+        let path = path.display().to_string();
+        Self::with(kind, &[("durability", level.into()), ("path", path.into())])
+    }
+
     /// Of SQL and transactions.
     pub fn of_sql() -> impl Iterator<Item = Self> {
         let found = Self::at_hand(&[Offer::Transactions]).into_iter();
@@ -233,7 +254,19 @@ fn document(driver: &Registration) -> Option<Document> {
         give("replication_factor", 1.into());
         give("page_size", 100.into());
     }
+    if schema["properties"].get("library").is_some() {
+        let variable = format!("BAKEOFF_TEST_{}_LIBRARY", driver.kind.to_uppercase());
+        let Ok(library) = std::env::var(&variable) else {
+            println!(
+                "skipped: no library of {} to test with ({variable} is not set)",
+                driver.kind
+            );
+            return None;
+        };
+        give("library", library.into());
+    }
     give("path", sqlite_file().display().to_string().into());
+    give("durability", "none".into());
     give("pragmas", json!({ "journal_mode": "WAL", "synchronous": "OFF" }));
     give("store", true.into());
     Some(document)

@@ -1,0 +1,37 @@
+//! The open stores of this process, by their paths: most kinds let a process open a store once, and sessions share it.
+use super::Store;
+use super::tables::Tables;
+use bakeoff_model::outcome::Trouble;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// A store and what is known of its tables. It is closed with its last user.
+pub struct Kept<S> {
+    pub store: S,
+    pub(super) tables: Tables,
+}
+
+pub struct Opened<S>(Mutex<Vec<(PathBuf, Weak<Kept<S>>)>>);
+
+impl<S: Store> Opened<S> {
+    pub const fn none() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// The one that is open at this path, or it is opened.
+    pub(super) fn store(&self, spec: &S::Spec) -> Result<Arc<Kept<S>>, Trouble> {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|(_, kept)| kept.strong_count() > 0);
+        let path: &Path = S::path(spec);
+        let found = opened.iter().find(|(of, _)| of == path);
+        if let Some(kept) = found.and_then(|(_, kept)| kept.upgrade()) {
+            return Ok(kept);
+        }
+        let kept = Arc::new(Kept {
+            store: S::open(spec)?,
+            tables: Tables::default(),
+        });
+        opened.push((path.to_owned(), Arc::downgrade(&kept)));
+        Ok(kept)
+    }
+}
