@@ -9,8 +9,9 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
 from bakeoff.systems.postgresql.system import PostgreSql
-from bakeoff.systems.redis import Redis
+from bakeoff.systems.redis.system import Redis
 from bakeoff.systems.sqlite import Sqlite
+from bakeoff.systems.valkey import Valkey
 
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,
@@ -19,6 +20,7 @@ SYSTEMS: dict[str, type[System]] = {
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
     "redis": Redis,
+    "valkey": Valkey,
     "sqlite": Sqlite,
     "null": Null,
 }

@@ -12,6 +12,7 @@ mod conformance;
 mod mysql_wire;
 mod null;
 mod postgresql_wire;
+mod redis;
 #[path = "../scripted/mod.rs"]
 mod scripted;
 mod sqlite;
