@@ -26,8 +26,8 @@ use bakeoff_model::endpoint::{Endpoint, Routing};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{RunSpec, RunnerKind};
-use schemars::JsonSchema;
 use client::Client;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 pub use session::RedisSession;
@@ -140,7 +140,11 @@ impl RedisDriver {
     pub fn new(spec: &RedisSpec, routing: &Routing, timeout: Duration) -> Result<Self, Trouble> {
         if spec.cluster && *routing != Routing::Any {
             let hint = "leave `routing` out";
-            return Err(usage("in a cluster each key has its node", "run.json: routing", hint));
+            return Err(usage(
+                "in a cluster each key has its node",
+                "run.json: routing",
+                hint,
+            ));
         }
         let user = spec.user.as_deref().unwrap_or_default();
         let (password, encrypted) = (spec.password.as_ref(), spec.tls.is_some());
@@ -153,7 +157,11 @@ impl RedisDriver {
                 encryption,
             })
         };
-        let routes = targets.into_iter().zip(encryptions).map(route).collect::<Result<_, _>>()?;
+        let routes = targets
+            .into_iter()
+            .zip(encryptions)
+            .map(route)
+            .collect::<Result<_, _>>()?;
         let settings = Settings {
             routes,
             timeout,

@@ -127,7 +127,10 @@ impl Client {
 async fn accepted(turn: &mut Turn, said: &[&[u8]]) -> Result<(), OpError> {
     turn.send_alone(said).await?;
     let command = String::from_utf8_lossy(said[0]);
-    turn.number().await.map(drop).map_err(|error| error.with_statement(&*command))
+    turn.number()
+        .await
+        .map(drop)
+        .map_err(|error| error.with_statement(&*command))
 }
 
 /// How one session reaches the nodes.
@@ -149,12 +152,19 @@ impl Links {
         let mut seats: Vec<_> = client.settings.routes.iter().map(|_| None).collect();
         seats[home] = Some(client.seat(home).await?);
         let is_cluster = client.settings.cluster;
-        for (node, seat) in seats.iter_mut().enumerate().filter(|(node, _)| is_cluster && *node != home) {
+        for (node, seat) in seats
+            .iter_mut()
+            .enumerate()
+            .filter(|(node, _)| is_cluster && *node != home)
+        {
             if client.slots.borrow().contains(&(node as u16)) {
                 *seat = Some(client.seat(node).await?);
             }
         }
-        let scripts = client.scripts.get().ok_or_else(|| OpError::lost("IO", "no scripts"))?;
+        let scripts = client
+            .scripts
+            .get()
+            .ok_or_else(|| OpError::lost("IO", "no scripts"))?;
         Ok(Self {
             scripts,
             tags: if is_cluster { tags() } else { no_tags() },
@@ -217,7 +227,8 @@ impl Links {
         }
         let settings = &self.client.settings;
         *hops += 1;
-        let found = Redirect::of(&error, self.asked, &settings.routes).filter(|_| settings.cluster && *hops <= HOPS_MAX);
+        let found = Redirect::of(&error, self.asked, &settings.routes)
+            .filter(|_| settings.cluster && *hops <= HOPS_MAX);
         let redirect = found.unwrap_or(Err(error))?;
         if !redirect.once {
             self.client.slots.borrow_mut()[usize::from(redirect.slot)] = redirect.node as u16;

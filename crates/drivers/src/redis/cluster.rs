@@ -106,7 +106,11 @@ impl Redirect {
             _ => return None,
         };
         let mut words = error.message.split(' ').skip(1);
-        let slot = words.next()?.parse().ok().filter(|slot| usize::from(*slot) < SLOTS)?;
+        let slot = words
+            .next()?
+            .parse()
+            .ok()
+            .filter(|slot| usize::from(*slot) < SLOTS)?;
         let (host, port) = words.next()?.rsplit_once(':')?;
         let node = place(routes, asked, host, port.parse().ok()?);
         Some(node.map(|node| Self { slot, node, once }))
@@ -116,9 +120,12 @@ impl Redirect {
 /// Of the endpoint at which this node is, as `asked` names it: an empty host is its own.
 fn place(routes: &[Route], asked: usize, host: &str, port: u16) -> Result<usize, OpError> {
     let found = match host {
-        "" | "?" => routes
-            .iter()
-            .position(|route| route.target.address.is_at(routes[asked].target.address.host(), port)),
+        "" | "?" => routes.iter().position(|route| {
+            route
+                .target
+                .address
+                .is_at(routes[asked].target.address.host(), port)
+        }),
         host => {
             let address = host.trim_matches(['[', ']']).parse().ok();
             let address = address.map(|ip| SocketAddr::new(ip, port));
@@ -253,13 +260,23 @@ mod tests {
     fn parts_are_spread_over_the_slots() {
         for nodes in [2, 3, 5, 6] {
             let mut parts = vec![0; nodes];
-            tags().iter().for_each(|tag| parts[usize::from(tag.slot) * nodes / SLOTS] += 1);
+            tags()
+                .iter()
+                .for_each(|tag| parts[usize::from(tag.slot) * nodes / SLOTS] += 1);
             let fair = PARTS / nodes;
-            assert!(parts.iter().all(|&parts| parts * 10 > fair * 9 && parts * 10 < fair * 11), "{parts:?}");
+            assert!(
+                parts
+                    .iter()
+                    .all(|&parts| parts * 10 > fair * 9 && parts * 10 < fair * 11),
+                "{parts:?}"
+            );
         }
         let mut records = vec![0; PARTS];
         (0..100 * PARTS).for_each(|n| records[part_of(tags(), format!("user{n}").as_bytes())] += 1);
-        assert!(records.iter().all(|&records| (40..250).contains(&records)), "{records:?}");
+        assert!(
+            records.iter().all(|&records| (40..250).contains(&records)),
+            "{records:?}"
+        );
         assert_eq!(part_of(no_tags(), b"user1"), 0);
     }
 
@@ -272,8 +289,14 @@ mod tests {
             node,
             once,
         };
-        assert_eq!(of(b"MOVED 3999 127.0.0.1:7001").unwrap().unwrap(), redirect(0, false));
-        assert_eq!(of(b"ASK 3999 127.0.0.1:7002").unwrap().unwrap(), redirect(1, true));
+        assert_eq!(
+            of(b"MOVED 3999 127.0.0.1:7001").unwrap().unwrap(),
+            redirect(0, false)
+        );
+        assert_eq!(
+            of(b"ASK 3999 127.0.0.1:7002").unwrap().unwrap(),
+            redirect(1, true)
+        );
         assert_eq!(of(b"MOVED 3999 :7001").unwrap().unwrap(), redirect(0, false));
         assert!(of(b"MOVED 3999 127.0.0.1:7003").unwrap().is_err());
         for other in [&b"OOM 1 x:1"[..], b"MOVED", b"MOVED 99999 a:1", b"MOVED 1 a:b"] {
@@ -298,7 +321,10 @@ mod tests {
             (format!("*1\r\n{}", range(0, 100, 7001)), "CLUSTERDOWN"),
             (format!("*1\r\n{}", range(0, 16_384, 7001)), "PROTOCOL"),
             (format!("*1\r\n{}", range(0, 16_383, 9)), "NODE"),
-            ("-ERR This instance has cluster support disabled\r\n".into(), "ERR"),
+            (
+                "-ERR This instance has cluster support disabled\r\n".into(),
+                "ERR",
+            ),
             (":1\r\n".into(), "PROTOCOL"),
         ] {
             let (found, _) = read(&wrong).unwrap().unwrap();

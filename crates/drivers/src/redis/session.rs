@@ -4,7 +4,7 @@ use super::client::{Client, Links};
 use super::cluster::{Tag, part_of};
 use super::errors::no_table;
 use super::line::Turn;
-use super::resp::{digits, part, parts, texts};
+use super::resp::{command, digits, part, parts, texts};
 use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
@@ -102,7 +102,12 @@ impl Attached {
 
 /// A record's answer into `row`. Whether there is one.
 #[inline]
-async fn record(turn: &mut Turn, row: &mut RowBuf, key: Option<&[u8]>, cells: usize) -> Result<bool, OpError> {
+async fn record(
+    turn: &mut Turn,
+    row: &mut RowBuf,
+    key: Option<&[u8]>,
+    cells: usize,
+) -> Result<bool, OpError> {
     let read = turn.answer(|input| {
         row.clear();
         if let Some(key) = key {
@@ -127,6 +132,13 @@ impl RedisSession {
         })
     }
 
+    /// The server's number of its connection.
+    pub async fn connection_id(&mut self) -> Result<i64, OpError> {
+        self.links
+            .number(0, |request| command(request, &[b"CLIENT", b"ID"]))
+            .await
+    }
+
     /// Nothing was found: is that because there is no table?
     #[cold]
     async fn refuse_without(&mut self, table: Table) -> Result<(), OpError> {
@@ -145,7 +157,12 @@ impl RedisSession {
         let (table, script) = (&self.tables[table.0 as usize], self.links.scripts.insert);
         let tag = &self.links.tags[part_of(self.links.tags, first.key)];
         let stored = self.links.number(tag.slot, |request| {
-            table.call(request, &script, tag, 1 + table.fields + records.len() * (1 + table.fields));
+            table.call(
+                request,
+                &script,
+                tag,
+                1 + table.fields + records.len() * (1 + table.fields),
+            );
             digits(table.fields, |number| part(request, &[number]));
             request.extend_from_slice(&table.all);
             for record in records {
@@ -157,7 +174,14 @@ impl RedisSession {
     }
 
     /// The keys of a part from `start` on into `keys`: how many.
-    async fn find(&mut self, table: Table, tag: &Tag, start: &[u8], after: bool, limit: u32) -> Result<usize, OpError> {
+    async fn find(
+        &mut self,
+        table: Table,
+        tag: &Tag,
+        start: &[u8],
+        after: bool,
+        limit: u32,
+    ) -> Result<usize, OpError> {
         let Self {
             links,
             tables,
@@ -334,12 +358,16 @@ impl RecordSession for RedisSession {
 
     #[inline]
     async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
-        let Self { links, tables, row, .. } = self;
+        let Self {
+            links, tables, row, ..
+        } = self;
         let attached = &tables[table.0 as usize];
         let tag = &links.tags[part_of(links.tags, key)];
         let (mut hop, mut hops) = (None, 0);
         let found = loop {
-            let asked = links.ask(tag.slot, hop, 1, |request| attached.ask_for(request, tag, key, fields));
+            let asked = links.ask(tag.slot, hop, 1, |request| {
+                attached.ask_for(request, tag, key, fields)
+            });
             let mut turn = asked.await?;
             let with_key = (fields == Fields::All).then_some(key);
             match record(&mut turn, row, with_key, attached.cells(fields)).await {
