@@ -85,7 +85,6 @@ def _plan(addresses: list[str], **workload: Any) -> str:
 title = "A cluster"
 [systems.theirs]
 kind = "redis"
-address = "{addresses[0]}"
 nodes = [{nodes}]
 cluster = true
 [workload]

@@ -68,11 +68,15 @@ def test_it_is_read_and_left_as_it_is(redis: Redis, monkeypatch: pytest.MonkeyPa
     assert (driver["password"], environment) == ({"env": "TEST_PASSWORD"}, {})
     system.stop()
     assert (redis.control.rows("CONFIG GET *"), redis.control.rows("KEYS *")) == before
-    with pytest.raises(PlanError, match=r"asks for durability 'full', and .* runs with 'none'"):
-        existing(redis, monkeypatch, durability="full").start()
-    with pytest.raises(ServerError, match="refused user 'bench'") as refused:
-        existing(redis, monkeypatch, password="not-the-one").start()
-    assert "not-the-one" not in str(refused.value)
+    for wrong, error, said in (
+        ({"durability": "full"}, PlanError, r"asks for durability 'full', and .* runs with 'none'"),
+        ({"password": "not-the-one"}, ServerError, "refused user 'bench'"),
+    ):
+        refusing = existing(redis, monkeypatch, **wrong)
+        with pytest.raises(error, match=said) as refused:
+            refusing.start()
+        refusing.stop()
+        assert "not-the-one" not in str(refused.value)
 
 
 def test_a_server_that_hides_its_settings_is_read_as_far_as_that_goes(
@@ -207,7 +211,7 @@ def test_its_certificate_is_verified(encrypted: Redis, monkeypatch: pytest.Monke
 
 
 def test_a_server_without_tls_is_not_spoken_to_in_the_clear(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ServerError, match=r"SSL|TLS|encrypted|closed"):
+    with pytest.raises(ServerError, match="no encrypted connection to"):
         existing(redis, monkeypatch, tls=True).start()
     with pytest.raises(PlanError, match="a unix socket cannot be encrypted"):
         configured("redis", Path("/"), {"address": "/run/redis.sock", "tls": True})

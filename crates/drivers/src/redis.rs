@@ -25,7 +25,7 @@ use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::endpoint::{Endpoint, Routing};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::run::{RunSpec, RunnerKind};
+use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use client::Client;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,13 @@ static PROTOCOL: Protocol = Protocol {
 };
 
 fn driver(spec: &RunSpec) -> Result<RedisDriver, Trouble> {
-    RedisDriver::new(&registration::options(spec)?, &spec.routing, spec.timeout())
+    let options: RedisSpec = registration::options(spec)?;
+    // A load names the node that a single server would be.
+    if options.cluster && spec.phase == Phase::Run && spec.routing != Routing::Any {
+        let what = "in a cluster each key has its node: operations cannot be sent to another";
+        return Err(usage(what, "run.json: routing", "leave `routing` out"));
+    }
+    RedisDriver::new(&options, spec.timeout())
 }
 
 pub struct RedisDriver {
@@ -137,15 +143,7 @@ struct Route {
 
 impl RedisDriver {
     /// Looks up names, which may block, and finds the password; connects to nothing. `timeout` bounds connecting, too.
-    pub fn new(spec: &RedisSpec, routing: &Routing, timeout: Duration) -> Result<Self, Trouble> {
-        if spec.cluster && *routing != Routing::Any {
-            let hint = "leave `routing` out";
-            return Err(usage(
-                "in a cluster each key has its node",
-                "run.json: routing",
-                hint,
-            ));
-        }
+    pub fn new(spec: &RedisSpec, timeout: Duration) -> Result<Self, Trouble> {
         let user = spec.user.as_deref().unwrap_or_default();
         let (password, encrypted) = (spec.password.as_ref(), spec.tls.is_some());
         let targets = Target::all(&PROTOCOL, &spec.endpoints, user, password, "", encrypted)?;

@@ -229,7 +229,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::redis::{RedisDriver, RedisSpec};
-    use bakeoff_model::endpoint::{Endpoint, Routing};
+    use bakeoff_model::endpoint::Endpoint;
     use std::time::Duration;
 
     fn routes() -> RedisDriver {
@@ -245,7 +245,7 @@ mod tests {
             cluster: true,
             ..RedisSpec::default()
         };
-        RedisDriver::new(&spec, &Routing::Any, Duration::from_secs(1)).unwrap()
+        RedisDriver::new(&spec, Duration::from_secs(1)).unwrap()
     }
 
     #[test]

@@ -14,7 +14,7 @@ use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
 use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, Driver, Make, formed};
-use bakeoff_model::endpoint::{Endpoint, Routing};
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
@@ -313,7 +313,7 @@ pub fn redis_spec() -> Option<RedisSpec> {
 }
 
 pub fn redis_driver(spec: RedisSpec) -> RedisDriver {
-    RedisDriver::new(&spec, &Routing::Any, TIMEOUT).unwrap()
+    RedisDriver::new(&spec, TIMEOUT).unwrap()
 }
 
 /// Without a password nobody is asked who they are.

@@ -131,7 +131,10 @@ class RedisControl(Control):
         tls = self.login.tls
         if tls is None:
             return RedisConnection(connected, self.login, self._database)
-        encrypted = tls.context(self._where).wrap_socket(connected, server_hostname=self.login.address.host)
+        try:
+            encrypted = tls.context(self._where).wrap_socket(connected, server_hostname=self.login.address.host)
+        except TimeoutError as error:  # without TLS the server waits for the end of a command
+            raise self._not_encrypted("the server did not answer") from error
         try:
             return RedisConnection(encrypted, self.login, self._database)
         except BaseException:
