@@ -321,23 +321,28 @@ class _RedisKept(_ServerKept):
 
     def __init__(self, system: Any) -> None:
         super().__init__(system)
-        self.elsewhere = RedisControl(system.server.bench_login("socket"), 1, where="tests")
+        self._login = system.server.bench_login("socket")
+
+    def elsewhere(self, command: str, *words: str) -> list[tuple[Any, ...]]:
+        """In another database."""
+        with closing(RedisControl(self._login, 1, where="tests")) as control:
+            return control.rows(command, *words)
 
     def plant(self) -> None:
         """Also what looks as if it were the plan's, and is not in its index."""
-        for rows in (self._rows, self.elsewhere.rows):
+        for rows in (self._rows, self.elsewhere):
             rows("SET precious one")
             rows("HSET usertable:theirs FIELD0 x")
             rows("HSET usertables k v")
             rows("ZADD usertable/key 1 theirs")
-        self.elsewhere.rows("HSET usertable key YCSB_KEY")
+        self.elsewhere("HSET usertable key YCSB_KEY")
         self._rows("ACL SETUSER keeper on >secret ~x +get")
 
     def everything(self) -> Dump:
         ours = {"bakeoff_tables", "usertable", "usertable/keys"}
         ours |= {f"usertable:{key}" for (key,) in self._rows("ZRANGE usertable/keys 0 -1")}
         found: Dump = {"accounts": self._rows("ACL LIST"), "settings": self._rows("CONFIG GET *")}
-        for number, (rows, own) in enumerate(((self._rows, ours), (self.elsewhere.rows, set[str]()))):
+        for number, (rows, own) in enumerate(((self._rows, ours), (self.elsewhere, set[str]()))):
             keys = {str(key) for (key,) in rows("KEYS *")} - own
             found[f"database {number}"] = sorted((key, rows("DUMP", key)) for key in keys)
         return found
@@ -467,7 +472,7 @@ def test_a_difference_would_be_seen(kept: Kept) -> None:
     elif isinstance(kept, _MySqlKept):
         kept._rows("UPDATE elsewhere.precious SET t = 'other' WHERE id = 1")
     elif isinstance(kept, _RedisKept):
-        kept.elsewhere.rows("HSET usertable:theirs FIELD0 other")
+        kept.elsewhere("HSET usertable:theirs FIELD0 other")
     elif isinstance(kept, _CassandraKept):
         kept._rows("INSERT INTO elsewhere.precious (k, v) VALUES ('one', 'other')")
     assert len(differences(before, kept.everything())) == 1

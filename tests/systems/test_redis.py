@@ -161,7 +161,14 @@ def test_every_kind_of_operation_is_measured_and_the_data_are_right_after_each_r
 
 @pytest.mark.usefixtures("version")
 def test_users_who_share_connections_are_measured_each_for_itself(tmp_path: Path) -> None:
-    more = "[factors]\n\"redis.pipeline\" = [1, 8]\nthreads = 16\n[measure]\nwarm_up = 0\noperations = 3000\nrepetitions = 1\n"
+    more = """[factors]
+"redis.pipeline" = [1, 8]
+threads = 16
+[measure]
+warm_up = 0
+operations = 3000
+repetitions = 1
+"""
     plan = PLAN.partition("[factors]")[0] + more
     done = bakeoff("run", write_plan(tmp_path, plan), "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err
