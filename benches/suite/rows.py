@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SYSTEMS = ("mariadb", "postgresql", "redis")
-_SQL = ("mariadb", "postgresql")
+SQL_SYSTEMS = ("mariadb", "postgresql")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Work:
     peer: str = "sysbench"
     #: Its tables are made by our own load: no, those of sysbench; yes, of the works with the same word.
     data: str = ""
-    systems: tuple[str, ...] = _SQL
+    systems: tuple[str, ...] = SQL_SYSTEMS
     #: Requests that a connection has in flight: each is a user of the engine.
     pipeline: int = 1
     #: The peer has no such script: what it does instead.
@@ -199,7 +199,7 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
     Row("tpcc", "tcp", 8): {"io_uring": (1.05, None)},
     Row("linkbench", "tcp", 8): {"io_uring": (2.5, None)},
-    **{Row("point_select", "tcp", n, system, "apart"): _APART for system in _SQL for n in APART_SESSIONS},
+    **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SQL_SYSTEMS for n in APART_SESSIONS},
     Row("redis_read", "tcp", 64, "redis"): {"io_uring": (1.0, None)},
     Row("redis_pipeline", "tcp", 50, "redis"): {"io_uring": (1.0, None)},
     Row("point_select", "tcp", 1, "postgresql"): {"io_uring": (0.90, None)},
@@ -230,7 +230,7 @@ def all_rows() -> list[Row]:
     postgresql = [Row("point_select", "tcp", n, "postgresql") for n in (1, 8, 64)]
     postgresql += [Row("read_write", "tcp", n, "postgresql") for n in (8, 64)]
     postgresql += [Row(work, "tcp", n, "postgresql") for work in PGBENCH for n in (1, 8, 64)]
-    apart = [Row("point_select", "tcp", n, system, "apart") for system in _SQL for n in APART_SESSIONS]
+    apart = [Row("point_select", "tcp", n, system, "apart") for system in SQL_SYSTEMS for n in APART_SESSIONS]
     redis = [Row("redis_read", "tcp", n, "redis") for n in (1, 8, 64)]
     redis += [Row("redis_read", "tcp", 64, "redis", "apart"), Row("redis_pipeline", "tcp", 50, "redis")]
     redis += [Row("redis_pipeline", "tcp", 50, "redis", "apart")]

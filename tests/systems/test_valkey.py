@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from bakeoff.systems.valkey import SOURCES, Valkey, version_of
+from bakeoff.systems.redis.valkey import SOURCES, Valkey, version_of
 from builders.systems import fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
 from rust_tests import needs_cargo, run_driver_tests

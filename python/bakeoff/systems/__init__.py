@@ -10,8 +10,8 @@ from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
 from bakeoff.systems.postgresql.system import PostgreSql
 from bakeoff.systems.redis.system import Redis
+from bakeoff.systems.redis.valkey import Valkey
 from bakeoff.systems.sqlite import Sqlite
-from bakeoff.systems.valkey import Valkey
 
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,

@@ -1,4 +1,4 @@
-"""Redis: a managed throwaway server, or an existing one (or cluster) at an address. Valkey: see ../valkey.py.
+"""Redis: a managed throwaway server, or an existing one (or cluster) at an address. Valkey: see valkey.py.
 
 [systems.redis]
 start = { version = "7.0", settings = { maxmemory = "1gb" } }
