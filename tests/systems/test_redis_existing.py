@@ -127,7 +127,7 @@ def test_a_table_is_ours_while_it_is_the_one_that_was_loaded(redis: Redis, monke
         redis.control.rows("HSET", name, "made", str(seconds * 1_000_000 + micros))
 
     with claimed(redis, monkeypatch) as ledger:
-        redis.control.rows("HSET theirs key x")
+        redis.control.rows("HSET theirs made today")
         redis.control.rows("SET text x")
         redis.control.rows("ZADD half/keys 0 x")
         assert ledger.strangers(["theirs", "text", "half", "absent"]) == ["theirs", "text", "half"]

@@ -38,7 +38,7 @@ use std::time::Duration;
 pub const DRIVER: Registration = Registration {
     kind: "redis",
     options: Options::of::<RedisSpec>().lacking(|said| match said.get("cluster") {
-        Some(Value::Bool(true)) => Offers::of(&[Offer::Scan]),
+        Some(Value::Bool(true)) => LACKS_AS_CLUSTER,
         _ => Offers::NONE,
     }),
     library: || "wire (our own, on the reactor)".into(),
@@ -52,6 +52,9 @@ pub const DRIVER: Registration = Registration {
 };
 
 const OFFERS: Offers = Offers::of(&[Offer::Scan, Offer::CountsFound, Offer::Tls]);
+
+/// The keys of a table are at all nodes.
+const LACKS_AS_CLUSTER: Offers = Offers::of(&[Offer::Scan]);
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -179,7 +182,10 @@ impl Driver for RedisDriver {
     type Session = RedisSession;
 
     fn offers(&self) -> Offers {
-        OFFERS
+        match self.settings.cluster {
+            true => OFFERS.without(LACKS_AS_CLUSTER),
+            false => OFFERS,
+        }
     }
     fn client(&self) -> &'static str {
         "wire"

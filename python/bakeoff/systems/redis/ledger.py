@@ -83,7 +83,8 @@ class RedisLedger(ConnectedLedger):
             first = next(self._parts(name))
             kind = self._value("TYPE", first)
             if kind == "hash":
-                yield name, int(self._value("HGET", first, "made") or 0)
+                made = str(self._value("HGET", first, "made"))
+                yield name, int(made) if made.isdecimal() else 0
             elif kind != "none" or self._value("EXISTS", _index(first)):
                 yield name, None
 
