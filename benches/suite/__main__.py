@@ -23,6 +23,7 @@ from .bench import Bench, Options
 from .client import Client
 from .ours import WAYS, Engine
 from .peers.pgbench import Pgbench
+from .peers.redis_benchmark import RedisBenchmark
 from .peers.sysbench import Sysbench
 from .rows import PLACEMENTS, SPECIAL, SYSTEMS, WORKS, Row, choose
 from .server import Server
@@ -44,6 +45,7 @@ PREPARE_ROWS = 250_000
 PEERS: dict[str, Sequence[Callable[[Server, Path, Callable[[str], None]], Client]]] = {
     "mariadb": (Sysbench,),
     "postgresql": (Sysbench, Pgbench),
+    "redis": (RedisBenchmark,),
 }
 
 

@@ -129,6 +129,7 @@ class Bench:
         return Job(
             script=work.script,
             sessions=row.sessions,
+            pipeline=work.pipeline,
             transport=row.transport,
             tables=self._tables(work, row.sessions),
             distribution=options.distribution,
@@ -158,7 +159,7 @@ class Bench:
     def _load_own(self, engine: Engine, work: Work, tables: Tables) -> None:
         if work.data not in self._own_loaded:
             own = Tables(work.script, rows=self.options.rows, loaders=4)
-            engine.prepare(own if work.instead else tables)
+            engine.prepare(own if work.instead or work.data == "redis" else tables)
             self._own_loaded.add(work.data)
 
     def _load_tables(self, work: Work, tables: Tables) -> None:

@@ -44,6 +44,7 @@ class Job:
     window_s: float
     cores: tuple[int, ...]  # given to the client
     server_cores: tuple[int, ...]
+    pipeline: int = 1  # requests in flight of each session
 
     @property
     def run_s(self) -> float:

@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bakeoff.errors import BakeoffError
@@ -47,6 +48,8 @@ _YCSB_C = {
     "update_proportion": 0.0,
     "request_distribution": {"kind": "zipfian"},
 }
+#: Keys as redis-benchmark writes its random numbers.
+_REDIS = {**_YCSB_C, "field_count": 1, "insert_order": "ordered", "zero_padding": 12}
 _TPCC = {"kind": "tpcc", "warehouses": 2}
 _LINKBENCH = {"kind": "linkbench", "maxid1": 50_001}
 
@@ -68,9 +71,10 @@ class Engine:
     def begin(self, job: Job) -> ClientProcess:
         self._write(
             job.transport,
+            driver={"pipeline": job.pipeline} if "pipeline" in self._driver else {},
             phase="run",
             workload=workload(job.script, job.tables, job.distribution),
-            threads=job.sessions,
+            threads=job.sessions * job.pipeline,
             workers=workers(len(job.cores)),
             seed=time.monotonic_ns() % 2**32,  # sysbench draws its seed for every run, too
             warm_up_s=job.warm_up_s,
@@ -107,10 +111,11 @@ class Engine:
         read_events(done.stdout + done.stderr, str(self._document))
         return wall_s
 
-    def _write(self, transport: str, **fields: Any) -> None:
+    def _write(self, transport: str, driver: Mapping[str, Any] = MappingProxyType({}), **fields: Any) -> None:
         (endpoint,) = self._driver["endpoints"]
         address = self._server.socket if transport == "socket" else f"{HOST}:{self._server.port}"
-        driver = {**self._driver, "endpoints": [{**endpoint, "address": address}], "client": self._way.client}
+        client = {"client": self._way.client} if "client" in self._driver else {}
+        driver = {**self._driver, "endpoints": [{**endpoint, "address": address}], **client, **driver}
         document = {"format": 1, "driver": driver, "runner": self._way.runner, "io": self._way.io, **fields}
         self._document.write_text(json.dumps(document))
 
@@ -127,6 +132,8 @@ class Engine:
 
 
 def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
+    if script == "redis_read":
+        return {**_REDIS, "records": tables.rows, "request_distribution": {"kind": distribution}}
     if script == "ycsb_c":
         return {**_YCSB_C, "records": tables.rows}
     if script.replace("-", "_") in PGBENCH:

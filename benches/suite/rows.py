@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SYSTEMS = ("mariadb", "postgresql")
+SYSTEMS = ("mariadb", "postgresql", "redis")
+SQL_SYSTEMS = ("mariadb", "postgresql")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Work:
     peer: str = "sysbench"
     #: Its tables are made by our own load: no, those of sysbench; yes, of the works with the same word.
     data: str = ""
-    systems: tuple[str, ...] = SYSTEMS
+    systems: tuple[str, ...] = SQL_SYSTEMS
+    #: Requests that a connection has in flight: each is a user of the engine.
+    pipeline: int = 1
     #: The peer has no such script: what it does instead.
     instead: str = ""
     #: Another counting of that, where it has no such statements.
@@ -53,6 +56,12 @@ PGBENCH_SCALE = 10
 def _pgbench(work: str) -> Work:
     writes = work != "select_only"
     return Work(work.replace("_", "-"), writes=writes, peer="pgbench", data="pgbench", systems=("postgresql",))
+
+
+def _redis(pipeline: int) -> Work:
+    """Reads of one field of 100 bytes."""
+    counting = Counting(1, "hmget")
+    return Work("redis_read", counting, peer="redis-benchmark", data="redis", systems=("redis",), pipeline=pipeline)
 
 
 #: Statements of one event with the scripts' default options.
@@ -92,6 +101,8 @@ WORKS: dict[str, Work] = {
         systems=("mariadb",),
     ),
     **{work: _pgbench(work) for work in PGBENCH},
+    "redis_read": _redis(1),
+    "redis_pipeline": _redis(16),
 }
 
 #: Not scripts: see special.py. By the systems of which they are asked; the harness alone asks none.
@@ -153,6 +164,8 @@ class Row:
     def _bars_of_all(self) -> tuple[Bar, ...]:
         if not WORKS[self.work].alike:
             return ()
+        if self.system == "redis":
+            return ()
         if self.placement == "apart":
             return (Bar("*", "rate", 1.0),)
         if self.system == "mariadb":
@@ -186,7 +199,9 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
     Row("tpcc", "tcp", 8): {"io_uring": (1.05, None)},
     Row("linkbench", "tcp", 8): {"io_uring": (2.5, None)},
-    **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SYSTEMS for n in APART_SESSIONS},
+    **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SQL_SYSTEMS for n in APART_SESSIONS},
+    Row("redis_read", "tcp", 64, "redis"): {"io_uring": (1.0, None)},
+    Row("redis_pipeline", "tcp", 50, "redis"): {"io_uring": (1.0, None)},
     Row("point_select", "tcp", 1, "postgresql"): {"io_uring": (0.90, None)},
     Row("point_select", "tcp", 8, "postgresql"): {"io_uring": (0.80, 0.75)},
     Row("point_select", "tcp", 64, "postgresql"): {"io_uring": (0.60, 0.50)},
@@ -215,8 +230,11 @@ def all_rows() -> list[Row]:
     postgresql = [Row("point_select", "tcp", n, "postgresql") for n in (1, 8, 64)]
     postgresql += [Row("read_write", "tcp", n, "postgresql") for n in (8, 64)]
     postgresql += [Row(work, "tcp", n, "postgresql") for work in PGBENCH for n in (1, 8, 64)]
-    apart = [Row("point_select", "tcp", n, system, "apart") for system in SYSTEMS for n in APART_SESSIONS]
-    return [*mariadb, *postgresql, *apart]
+    apart = [Row("point_select", "tcp", n, system, "apart") for system in SQL_SYSTEMS for n in APART_SESSIONS]
+    redis = [Row("redis_read", "tcp", n, "redis") for n in (1, 8, 64)]
+    redis += [Row("redis_read", "tcp", 64, "redis", "apart"), Row("redis_pipeline", "tcp", 50, "redis")]
+    redis += [Row("redis_pipeline", "tcp", 50, "redis", "apart")]
+    return [*mariadb, *postgresql, *apart, *redis]
 
 
 def choose(

@@ -16,6 +16,8 @@ from bakeoff.systems.mysql.mariadb import SOURCES as MARIADB
 from bakeoff.systems.mysql.mysql import SOURCES as MYSQL
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
 from bakeoff.systems.postgresql.system import SOURCES as POSTGRESQL
+from bakeoff.systems.redis.control import RedisControl
+from bakeoff.systems.redis.system import SOURCES as REDIS
 from builders.systems import running
 from commands import bakeoff, write_plan
 
@@ -310,6 +312,42 @@ class _CassandraKept(_ServerKept):
         return found
 
 
+class _RedisKept(_ServerKept):
+    workloads = (YCSB,)
+    place = "database"
+
+    def plan_lines(self) -> str:
+        return super().plan_lines().replace('database = "bakeoff"', "database = 0")
+
+    def __init__(self, system: Any) -> None:
+        super().__init__(system)
+        self._login = system.server.bench_login("socket")
+
+    def elsewhere(self, command: str, *words: str) -> list[tuple[Any, ...]]:
+        """In another database."""
+        with closing(RedisControl(self._login, 1, where="tests")) as control:
+            return control.rows(command, *words)
+
+    def plant(self) -> None:
+        """Also what looks as if it were the plan's, and is not in its index."""
+        for rows in (self._rows, self.elsewhere):
+            rows("SET precious one")
+            rows("HSET usertable:theirs FIELD0 x")
+            rows("HSET usertables k v")
+            rows("ZADD usertable/key 1 theirs")
+        self.elsewhere("HSET usertable key YCSB_KEY")
+        self._rows("ACL SETUSER keeper on >secret ~x +get")
+
+    def everything(self) -> Dump:
+        ours = {"bakeoff_tables", "usertable", "usertable/keys"}
+        ours |= {f"usertable:{key}" for (key,) in self._rows("ZRANGE usertable/keys 0 -1")}
+        found: Dump = {"accounts": self._rows("ACL LIST"), "settings": self._rows("CONFIG GET *")}
+        for number, (rows, own) in enumerate(((self._rows, ours), (self.elsewhere, set[str]()))):
+            keys = {str(key) for (key,) in rows("KEYS *")} - own
+            found[f"database {number}"] = sorted((key, rows("DUMP", key)) for key in keys)
+        return found
+
+
 @contextmanager
 def _server(kind: str, sources: Any, version: str | None, kept: Any, options: dict[str, Any]) -> Iterator[Kept]:
     if not sources.here():
@@ -322,7 +360,7 @@ def _server(kind: str, sources: Any, version: str | None, kept: Any, options: di
     scope="module",
     params=[
         "sqlite",
-        *(pytest.param(kind, marks=pytest.mark.servers) for kind in ("mariadb", "postgresql")),
+        *(pytest.param(kind, marks=pytest.mark.servers) for kind in ("mariadb", "postgresql", "redis")),
         *(pytest.param(kind, marks=[pytest.mark.servers, pytest.mark.slow]) for kind in ("mysql", "cassandra")),
     ],
 )
@@ -338,6 +376,7 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         "mariadb": (MARIADB, None, _MySqlKept, small),
         "mysql": (MYSQL, None, _MySqlKept, small),
         "postgresql": (POSTGRESQL, None, _PostgreSqlKept, {}),
+        "redis": (REDIS, None, _RedisKept, {}),
         "cassandra": (CASSANDRA, "5.0", _CassandraKept, {"start": {"heap": "256MiB"}}),
     }[kind]
     with _server(kind, sources, version, of, options) as theirs:
@@ -432,6 +471,8 @@ def test_a_difference_would_be_seen(kept: Kept) -> None:
             rows("UPDATE elsewhere.precious SET t = 'other' WHERE id = 1")
     elif isinstance(kept, _MySqlKept):
         kept._rows("UPDATE elsewhere.precious SET t = 'other' WHERE id = 1")
+    elif isinstance(kept, _RedisKept):
+        kept.elsewhere("HSET usertable:theirs FIELD0 other")
     elif isinstance(kept, _CassandraKept):
         kept._rows("INSERT INTO elsewhere.precious (k, v) VALUES ('one', 'other')")
     assert len(differences(before, kept.everything())) == 1

@@ -12,7 +12,9 @@ from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.plan.read import resolve
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.redis import SOURCES, Redis, RedisControl, survival, version_of
+from bakeoff.systems.redis.control import RedisControl
+from bakeoff.systems.redis.node import survival
+from bakeoff.systems.redis.system import SOURCES, Redis, version_of
 from bakeoff.systems.server.control import Address, Login
 from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
@@ -157,15 +159,40 @@ def test_every_kind_of_operation_is_measured_and_the_data_are_right_after_each_r
     assert all(run.server.cpu_s for run in runs)
 
 
+@pytest.mark.usefixtures("version")
+def test_users_who_share_connections_are_measured_each_for_itself(tmp_path: Path) -> None:
+    more = """[factors]
+"redis.pipeline" = [1, 8]
+threads = 16
+[measure]
+warm_up = 0
+operations = 3000
+repetitions = 1
+"""
+    plan = PLAN.partition("[factors]")[0] + more
+    done = bakeoff("run", write_plan(tmp_path, plan), "--together", "--allow-disturbed", cwd=tmp_path)
+    assert done.code == 0, done.err
+    for run in only_bundle(tmp_path).runs:
+        assert run.valid
+        assert all(check.ok for check in run.checks)
+        assert sum(s.count for s in run.series if not s.part_of) == 3000
+
+
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not SYSTEMS["redis"].capabilities().existing
+    assert SYSTEMS["redis"].capabilities().existing
     assert main(["systems"]) == 0
-    assert "Redis server: managed" in capsys.readouterr().out
+    assert "Redis server: managed, or existing" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("appendonly", "appendfsync", "level"),
-    [("no", "always", "none"), ("yes", "everysec", "none"), ("yes", "no", "relaxed"), ("yes", "always", "full")],
+    [
+        ("no", "always", "none"),
+        ("yes", "everysec", "none"),
+        ("yes", "not readable", "none"),
+        ("yes", "no", "relaxed"),
+        ("yes", "always", "full"),
+    ],
 )
 def test_what_survives_follows_from_two_settings(appendonly: str, appendfsync: str, level: str) -> None:
     assert survival({"appendonly": appendonly, "appendfsync": appendfsync}).level == level

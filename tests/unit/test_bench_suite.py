@@ -226,7 +226,7 @@ def test_rows_are_chosen_by_work_and_where_said_by_sessions_and_transport() -> N
     assert choose(["insert"], [], ["socket"]) == [Row("insert", "socket", 8)]
     assert choose(["insert"], systems=["postgresql"]) == []
     assert choose(["point_select"], [64], placements=["apart"]) == [
-        Row("point_select", "tcp", 64, system, "apart") for system in rows.SYSTEMS
+        Row("point_select", "tcp", 64, system, "apart") for system in rows.SQL_SYSTEMS
     ]
     assert set(choose(list(rows.WORKS))) == set(all_rows())
 
@@ -234,7 +234,7 @@ def test_rows_are_chosen_by_work_and_where_said_by_sessions_and_transport() -> N
 def test_every_row_of_a_bar_is_measured_and_names_who_sets_it() -> None:
     assert set(rows._CLIENT_CPU) <= set(all_rows())
     assert Row("point_select", "tcp", 8, "postgresql").peer == "pgbench"
-    assert {row.peer for row in all_rows() if row.placement == "apart"} == {"sysbench"}
+    assert {row.peer for row in all_rows() if row.placement == "apart"} == {"sysbench", "redis-benchmark"}
 
 
 def test_a_place_that_takes_no_results_is_known_before_anything_is_measured(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision.cache import CachedProgram, Progress
-from bakeoff.provision.installation import Installation, NotOffered, Offer, Source, Sources
+from bakeoff.provision.installation import Installation, NotOffered, Offer, OnPath, Source, Sources
 
 
 def stored(version: str, source: str) -> CachedProgram:
@@ -67,3 +67,16 @@ def test_one_that_is_not_here_is_refused_with_the_command_that_fetches_it() -> N
     with pytest.raises(ServerError, match="no database 7 on this machine") as refused:
         Sources("db", "database", (Scripted("debian", "8.0"),)).find("7")
     assert "`bakeoff systems install db@7`" in refused.value.hint
+
+
+def test_a_program_on_the_path_keeps_the_name_by_which_it_knows_what_it_is(tmp_path: Path) -> None:
+    """A Redis server is a link to one of its tools."""
+    tool = tmp_path / "tool"
+    tool.write_text('#!/bin/sh\necho "$(basename "$0") 7.0"\n')
+    tool.chmod(0o755)
+    (tmp_path / "server").symlink_to("tool")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "server").symlink_to(tmp_path / "server")
+    found = OnPath("server", lambda said: said.removeprefix("server ").strip() or None, (str(elsewhere),)).here()
+    assert [(one.program, one.version) for one in found] == [(tmp_path / "server", "7.0")]

@@ -13,7 +13,7 @@ from bakeoff.errors import ServerError
 from bakeoff.systems.cassandra.control import Control as CassandraControl
 from bakeoff.systems.mysql.control import Control as MySqlControl
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
-from bakeoff.systems.redis import RedisControl
+from bakeoff.systems.redis.control import RedisControl
 from bakeoff.systems.server import control
 from bakeoff.systems.server.control import Address, Login
 

@@ -3,5 +3,6 @@
 from ..server import Server
 from .mariadb import MariaDbServer
 from .postgresql import PostgreSqlServer
+from .redis import RedisServer
 
-SERVERS: dict[str, type[Server]] = {one.kind: one for one in (MariaDbServer, PostgreSqlServer)}
+SERVERS: dict[str, type[Server]] = {one.kind: one for one in (MariaDbServer, PostgreSqlServer, RedisServer)}

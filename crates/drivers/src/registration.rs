@@ -84,6 +84,8 @@ pub struct Options {
     /// Every option of a plan, from those that it says.
     pub(crate) decide: fn(&Said) -> Result<Said, Trouble>,
     schema: fn(&mut SchemaGenerator) -> Schema,
+    /// Of what the driver offers, what it does not with these options.
+    pub(crate) lacks: fn(&Said) -> Offers,
 }
 
 impl Options {
@@ -95,7 +97,13 @@ impl Options {
                 let _ = generator.subschema_for::<T>(); // by its own name it is a definition, too
                 T::json_schema(generator)
             },
+            lacks: |_| Offers::NONE,
         }
+    }
+
+    pub const fn lacking(mut self, lacks: fn(&Said) -> Offers) -> Self {
+        self.lacks = lacks;
+        self
     }
 }
 

@@ -18,12 +18,14 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     let options = (kind.options.decide)(&request.options)?;
     has_runner(kind, request.runner)?;
     has_level(kind, request.isolation)?;
+    let mut offers = kind.capabilities();
+    offers.offers = offers.offers.without((kind.options.lacks)(&options));
     Ok(Decided {
         resolved: ResolvedDriver {
             options,
             client: kind.client.name.into(),
             runners: kind.client.runners.to_vec(),
-            offers: kind.capabilities(),
+            offers,
         },
         kind,
     })

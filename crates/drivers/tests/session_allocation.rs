@@ -4,6 +4,7 @@ mod bench;
 
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::null::NullSpec;
+use bakeoff_drivers::redis::RedisSpec;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
@@ -140,6 +141,13 @@ fn records_in_lmdb_and_rocksdb_allocate_nothing_in_a_steady_state() {
             system.run(async { allocations_in_the_second_thousand(&mut system.records().await).await });
         assert_eq!(made, 0, "{}", system.client.name);
     }
+}
+
+#[test]
+fn a_session_that_may_share_its_connection_allocates_nothing_either() {
+    let Some(spec) = bench::redis_spec() else { return };
+    let driver = bench::redis_driver(RedisSpec { pipeline: 16, ..spec });
+    assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
 }
 
 #[test]

@@ -333,12 +333,18 @@ class OnPath(Source):
     def here(self) -> list[Installation]:
         folders = [str(folder) for place in self._places for folder in sorted(Path("/").glob(place.lstrip("/")))]
         paths = [shutil.which(self._program), *(f"{folder}/{self._program}" for folder in folders)]
-        unique = dict.fromkeys(Path(path).resolve() for path in paths if path and os.access(path, os.X_OK))
+        unique = dict.fromkeys(self._real(Path(path)) for path in paths if path and os.access(path, os.X_OK))
         return [
             Installation(version, self.name, f"this machine's own {path}", path, packager=_packager(path))
             for path in unique
             if (version := self._version_of(said_by((str(path), *self._flags))))
         ]
+
+    def _real(self, path: Path) -> Path:
+        """Under its own name, by which one program may be several: a Redis server is a link to a tool of its."""
+        real = path.resolve()
+        named = real.with_name(self._program)
+        return named if os.access(named, os.X_OK) else real
 
 
 def os_release() -> dict[str, str]:

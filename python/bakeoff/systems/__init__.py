@@ -12,7 +12,8 @@ from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
 from bakeoff.systems.postgresql.system import PostgreSql
 from bakeoff.systems.redb import Redb
-from bakeoff.systems.redis import Redis
+from bakeoff.systems.redis.system import Redis
+from bakeoff.systems.redis.valkey import Valkey
 from bakeoff.systems.rocksdb import Rocksdb
 from bakeoff.systems.sqlite import Sqlite
 
@@ -23,6 +24,7 @@ SYSTEMS: dict[str, type[System]] = {
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
     "redis": Redis,
+    "valkey": Valkey,
     "redb": Redb,
     "lmdb": Lmdb,
     "fjall": Fjall,

@@ -9,6 +9,8 @@ pub const NO_TABLE: &str = "NOTABLE";
 const CLASSES: &[(&str, FailClass)] = &[
     (DUPLICATE, FailClass::Constraint),
     (NO_TABLE, FailClass::Refused),
+    ("ASK", FailClass::Conflict), // after too many redirections
+    ("MOVED", FailClass::Conflict),
     ("BUSY", FailClass::Overload),       // a script runs for too long
     ("LOADING", FailClass::Overload),    // it reads its data, after a start
     ("MASTERDOWN", FailClass::Overload), // a replica without its primary

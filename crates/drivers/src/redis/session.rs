@@ -1,66 +1,24 @@
-//! One connection, and one request with its answer at a time. Per operation nothing is allocated: requests are written into
-//! the connection's buffer, with the names of the fields as they were written when the table was attached.
-use super::Route;
+//! Records as hashes. Per operation nothing is allocated: requests are written into the connection's buffer, with the names of
+//! the fields as they were written when the table was attached.
+use super::client::{Client, Links};
+use super::cluster::{Tag, part_of};
 use super::errors::no_table;
-use super::resp::{Answer, Element, command, digits, one, part, parts, texts};
-use crate::server::channel::Channel;
+use super::line::Turn;
+use super::resp::{command, digits, part, parts, texts};
 use crate::server::errors::malformed;
-use crate::server::stranger;
-use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
-use std::time::Duration;
+use std::rc::Rc;
 
 /// Keys that a scan asks for at a time, and records of one script.
 const SCAN_KEYS_MAX: u32 = 500;
 const BATCH_RECORDS_MAX: usize = 500;
 
-/// KEYS: the table, its keys. ARGV: the number of fields, their names; then of each record its key and its values. All of
-/// them are stored, or none.
-const INSERT: &str = "\
-if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('NOTABLE there is no table ' .. KEYS[1]) end
-local fields, seen = tonumber(ARGV[1]), {}
-for at = fields + 2, #ARGV, fields + 1 do
-  if seen[ARGV[at]] or redis.call('EXISTS', KEYS[1] .. ':' .. ARGV[at]) == 1 then
-    return redis.error_reply('DUPLICATE the key ' .. ARGV[at] .. ' exists')
-  end
-  seen[ARGV[at]] = true
-end
-local stored = 0
-for at = fields + 2, #ARGV, fields + 1 do
-  local record = {}
-  for field = 1, fields do
-    record[2 * field - 1], record[2 * field] = ARGV[1 + field], ARGV[at + field]
-  end
-  redis.call('HSET', KEYS[1] .. ':' .. ARGV[at], unpack(record))
-  redis.call('ZADD', KEYS[2], 0, ARGV[at])
-  stored = stored + 1
-end
-return stored";
-
-/// KEYS: the table, its keys. ARGV: the record's key.
-const DELETE: &str = "\
-if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('NOTABLE there is no table ' .. KEYS[1]) end
-redis.call('ZREM', KEYS[2], ARGV[1])
-return redis.call('DEL', KEYS[1] .. ':' .. ARGV[1])";
-
-/// KEYS: the table, its keys. ARGV: how many records at most. Removes the table when none is left; how many it removed.
-const DROP: &str = "\
-local gone = redis.call('ZPOPMIN', KEYS[2], ARGV[1])
-for at = 1, #gone, 2 do redis.call('UNLINK', KEYS[1] .. ':' .. gone[at]) end
-if #gone == 0 then redis.call('DEL', KEYS[1]) end
-return #gone / 2";
-
-/// The name of a script, by which it is called.
-type Sha = [u8; 40];
-
 pub struct RedisSession {
-    channel: Channel,
-    insert: Sha,
-    delete: Sha,
-    drop: Sha,
+    links: Links,
     tables: Vec<Attached>,
     row: RowBuf,
     /// Of a scan: the keys that were found, laid end to end.
@@ -71,12 +29,8 @@ pub struct RedisSession {
 /// A table's names as requests have them.
 struct Attached {
     name: Vec<u8>,
-    /// `TABLE:`
-    prefix: Vec<u8>,
-    /// `TABLE/keys`
-    index: Vec<u8>,
-    fields: Vec<Vec<u8>>,
-    /// All of them, as parts of a request.
+    fields: usize,
+    /// Names of the fields, all of them, as parts of a request.
     all: Vec<u8>,
     /// Each of them.
     each: Vec<Vec<u8>>,
@@ -84,237 +38,187 @@ struct Attached {
 
 impl Attached {
     fn new(spec: &TableSpec) -> Self {
-        let name = spec.name.as_bytes();
-        let fields: Vec<Vec<u8>> = spec
-            .field_names
-            .iter()
-            .map(|field| field.as_bytes().to_vec())
-            .collect();
-        let as_part = |field: &Vec<u8>| {
+        let as_part = |field: &String| {
             let mut written = vec![];
-            part(&mut written, &[field]);
+            part(&mut written, &[field.as_bytes()]);
             written
         };
-        let each: Vec<Vec<u8>> = fields.iter().map(as_part).collect();
+        let each: Vec<Vec<u8>> = spec.field_names.iter().map(as_part).collect();
         Self {
-            name: name.to_vec(),
-            prefix: [name, b":"].concat(),
-            index: [name, b"/keys"].concat(),
+            name: spec.name.as_bytes().to_vec(),
+            fields: each.len(),
             all: each.concat(),
             each,
-            fields,
         }
+    }
+
+    /// Key of a record.
+    #[inline]
+    fn record(&self, request: &mut Vec<u8>, tag: &Tag, key: &[u8]) {
+        part(request, &[&self.name, &tag.text, b":", key]);
+    }
+
+    /// Key of the table, or of a part of it.
+    fn table(&self, request: &mut Vec<u8>, tag: &Tag) {
+        part(request, &[&self.name, &tag.text]);
+    }
+
+    /// Key of its sorted set.
+    fn index(&self, request: &mut Vec<u8>, tag: &Tag) {
+        part(request, &[&self.name, &tag.text, b"/keys"]);
+    }
+
+    /// The head of a call with both: `more` parts follow.
+    fn call(&self, request: &mut Vec<u8>, script: &[u8], tag: &Tag, more: usize) {
+        parts(request, 5 + more);
+        part(request, &[b"EVALSHA"]);
+        part(request, &[script]);
+        part(request, &[b"2"]);
+        self.table(request, tag);
+        self.index(request, tag);
     }
 
     /// `HMGET TABLE:KEY FIELD...`
     #[inline]
-    fn ask_for(&self, request: &mut Vec<u8>, key: &[u8], fields: Fields) {
-        let (count, names) = match fields {
-            Fields::All | Fields::AllByName => (self.fields.len(), &self.all),
-            Fields::One(field) => (1, &self.each[field as usize]),
+    fn ask_for(&self, request: &mut Vec<u8>, tag: &Tag, key: &[u8], fields: Fields) {
+        let names = match fields {
+            Fields::All | Fields::AllByName => &self.all,
+            Fields::One(field) => &self.each[field as usize],
         };
-        parts(request, 2 + count);
+        parts(request, 2 + self.cells(fields));
         part(request, &[b"HMGET"]);
-        part(request, &[&self.prefix, key]);
+        self.record(request, tag, key);
         request.extend_from_slice(names);
+    }
+
+    #[inline]
+    fn cells(&self, fields: Fields) -> usize {
+        match fields {
+            Fields::One(_) => 1,
+            _ => self.fields,
+        }
+    }
+}
+
+/// A record's answer into `row`. Whether there is one.
+#[inline]
+async fn record(
+    turn: &mut Turn,
+    row: &mut RowBuf,
+    key: Option<&[u8]>,
+    cells: usize,
+) -> Result<bool, OpError> {
+    let read = turn.answer(|input| {
+        row.clear();
+        if let Some(key) = key {
+            row.push(Value::Text(key));
+        }
+        texts(input, |_, text| row.push(text.map_or(Value::Null, Value::Text)))
+    });
+    match read.await? {
+        count if count == cells => Ok(row.nulls() < cells),
+        _ => Err(malformed("another number of fields")),
     }
 }
 
 impl RedisSession {
-    pub(super) async fn connect(route: &Route, limit: Duration) -> Result<Self, OpError> {
-        let (stream, _) = route.whereabouts.connect(limit).await?;
-        let mut session = Self {
-            channel: Channel::new(stream),
-            insert: [0; 40],
-            delete: [0; 40],
-            drop: [0; 40],
+    pub(super) async fn open(client: &Rc<Client>, endpoint: usize) -> Result<Self, OpError> {
+        Ok(Self {
+            links: Links::open(client, endpoint).await?,
             tables: Vec::new(),
             row: RowBuf::default(),
             keys: Vec::new(),
             ends: Vec::new(),
-        };
-        let target = &route.target;
-        if let Some(password) = &target.password {
-            let (user, password) = (target.user.as_bytes(), password.as_bytes());
-            let said: &[&[u8]] = match user {
-                b"" => &[b"AUTH", password],
-                user => &[b"AUTH", user, password],
-            };
-            session.ask(said).await.map_err(named("AUTH"))?;
-        }
-        session.insert = session.load(INSERT).await?;
-        session.delete = session.load(DELETE).await?;
-        session.drop = session.load(DROP).await?;
-        Ok(session)
-    }
-
-    async fn load(&mut self, script: &str) -> Result<Sha, OpError> {
-        command(self.request(), &[b"SCRIPT", b"LOAD", script.as_bytes()]);
-        self.exchange().await?;
-        let sha = self.answer(|input| {
-            one(input, |element| match element {
-                Element::Text(sha) => sha.try_into().ok(),
-                _ => None,
-            })
-        });
-        sha.await.map_err(named("SCRIPT LOAD"))
-    }
-
-    #[inline]
-    fn request(&mut self) -> &mut Vec<u8> {
-        let request = self.channel.request();
-        request.clear();
-        request
-    }
-
-    #[inline]
-    async fn exchange(&mut self) -> Result<(), OpError> {
-        if let Some(who) = stranger(self.channel.input()) {
-            return Err(malformed(who));
-        }
-        if !self.channel.input().is_empty() {
-            return Err(malformed("an answer to nothing"));
-        }
-        self.channel.exchange().await
-    }
-
-    /// The next answer, when all of it has arrived.
-    #[inline]
-    async fn answer<T>(
-        &mut self,
-        mut read: impl FnMut(&[u8]) -> Result<Option<Answer<T>>, OpError>,
-    ) -> Result<T, OpError> {
-        loop {
-            if let Some((answer, size)) = read(self.channel.input())? {
-                self.channel.consume(size);
-                return answer;
-            }
-            self.channel.receive().await?;
-        }
-    }
-
-    /// Sends a command, and takes any answer that is no error; a number, where it is one.
-    async fn ask(&mut self, said: &[&[u8]]) -> Result<i64, OpError> {
-        command(self.request(), said);
-        self.exchange().await?;
-        self.number().await
-    }
-
-    #[inline]
-    async fn number(&mut self) -> Result<i64, OpError> {
-        self.answer(|input| {
-            one(input, |element| match element {
-                Element::Int(number) => Some(number),
-                Element::Line(_) => Some(0),
-                _ => None,
-            })
         })
-        .await
     }
 
-    /// A record's answer into `row`. Whether there is one.
-    #[inline]
-    async fn record(&mut self, key: Option<&[u8]>, fields: usize) -> Result<bool, OpError> {
-        let Self { channel, row, .. } = self;
-        loop {
-            row.clear();
-            if let Some(key) = key {
-                row.push(Value::Text(key));
-            }
-            let read = texts(channel.input(), |_, text| {
-                row.push(text.map_or(Value::Null, Value::Text));
-            })?;
-            if let Some((answer, size)) = read {
-                channel.consume(size);
-                let count = answer.map_err(named("HMGET"))?;
-                return match count == fields {
-                    true => Ok(row.nulls() < fields),
-                    false => Err(malformed("another number of fields")),
-                };
-            }
-            channel.receive().await?;
-        }
+    /// The server's number of its connection.
+    pub async fn connection_id(&mut self) -> Result<i64, OpError> {
+        self.links
+            .number(0, |request| command(request, &[b"CLIENT", b"ID"]))
+            .await
     }
 
     /// Nothing was found: is that because there is no table?
     #[cold]
     async fn refuse_without(&mut self, table: Table) -> Result<(), OpError> {
-        let Self { channel, tables, .. } = self;
-        let name = &tables[table.0 as usize].name;
-        let request = channel.request();
-        request.clear();
-        command(request, &[b"EXISTS", name]);
-        self.exchange().await?;
-        match self.number().await? {
-            0 => Err(no_table(&self.tables[table.0 as usize].name)),
-            _ => Ok(()),
+        let table = &self.tables[table.0 as usize];
+        match exists(&mut self.links, table).await? {
+            false => Err(no_table(&table.name)),
+            true => Ok(()),
         }
     }
 
+    /// These records, all in one part of the table.
     async fn store(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
-        let Self {
-            channel,
-            tables,
-            insert,
-            ..
-        } = self;
-        let table = &tables[table.0 as usize];
-        let request = channel.request();
-        request.clear();
-        let fields = table.fields.len();
-        parts(request, 6 + fields + records.len() * (1 + fields));
-        part(request, &[b"EVALSHA"]);
-        part(request, &[insert]);
-        part(request, &[b"2"]);
-        part(request, &[&table.name]);
-        part(request, &[&table.index]);
-        digits(fields, |number| part(request, &[number]));
-        request.extend_from_slice(&table.all);
-        for record in records {
-            part(request, &[record.key]);
-            record.values().for_each(|value| part(request, &[value]));
-        }
-        self.exchange().await?;
-        let stored = self.number().await.map_err(named("EVALSHA insert"))?;
-        Ok(stored as u64)
+        let Some(first) = records.first() else {
+            return Ok(0);
+        };
+        let (table, script) = (&self.tables[table.0 as usize], self.links.scripts.insert);
+        let tag = &self.links.tags[part_of(self.links.tags, first.key)];
+        let stored = self.links.number(tag.slot, |request| {
+            table.call(
+                request,
+                &script,
+                tag,
+                1 + table.fields + records.len() * (1 + table.fields),
+            );
+            digits(table.fields, |number| part(request, &[number]));
+            request.extend_from_slice(&table.all);
+            for record in records {
+                part(request, &[record.key]);
+                record.values().for_each(|value| part(request, &[value]));
+            }
+        });
+        Ok(stored.await.map_err(named("EVALSHA insert"))? as u64)
     }
 
-    /// The keys from `start` on into `keys`: how many.
-    async fn find(&mut self, table: Table, start: &[u8], after: bool, limit: u32) -> Result<usize, OpError> {
+    /// The keys of a part from `start` on into `keys`: how many.
+    async fn find(
+        &mut self,
+        table: Table,
+        tag: &Tag,
+        start: &[u8],
+        after: bool,
+        limit: u32,
+    ) -> Result<usize, OpError> {
         let Self {
-            channel,
+            links,
             tables,
             keys,
             ends,
             ..
         } = self;
-        let index = &tables[table.0 as usize].index;
-        let request = channel.request();
-        request.clear();
-        parts(request, 7);
-        part(request, &[b"ZRANGEBYLEX"]);
-        part(request, &[index]);
-        part(request, &[if after { b"(" } else { b"[" }, start]);
-        part(request, &[b"+"]);
-        part(request, &[b"LIMIT"]);
-        part(request, &[b"0"]);
-        digits(limit as usize, |number| part(request, &[number]));
-        if !channel.input().is_empty() {
-            return Err(malformed("an answer to nothing"));
-        }
-        channel.exchange().await?;
+        let table = &tables[table.0 as usize];
+        let (mut hop, mut hops) = (None, 0);
         loop {
-            keys.clear();
-            ends.clear();
-            let read = texts(channel.input(), |_, key| {
-                keys.extend_from_slice(key.unwrap_or_default());
-                ends.push(keys.len() as u32);
-            })?;
-            if let Some((found, size)) = read {
-                channel.consume(size);
-                return found.map_err(named("ZRANGEBYLEX"));
+            let asked = links.ask(tag.slot, hop, 1, |request| {
+                parts(request, 7);
+                part(request, &[b"ZRANGEBYLEX"]);
+                table.index(request, tag);
+                part(request, &[if after { b"(" } else { b"[" }, start]);
+                part(request, &[b"+"]);
+                part(request, &[b"LIMIT"]);
+                part(request, &[b"0"]);
+                digits(limit as usize, |number| part(request, &[number]));
+            });
+            let mut turn = asked.await?;
+            let read = turn.answer(|input| {
+                keys.clear();
+                ends.clear();
+                texts(input, |_, key| {
+                    keys.extend_from_slice(key.unwrap_or_default());
+                    ends.push(keys.len() as u32);
+                })
+            });
+            match read.await {
+                Err(error) => {
+                    drop(turn);
+                    let followed = links.follow(error, &mut hops);
+                    hop = Some(followed.map_err(named("ZRANGEBYLEX"))?);
+                }
+                found => return found,
             }
-            channel.receive().await?;
         }
     }
 
@@ -322,47 +226,86 @@ impl RedisSession {
     async fn read_found(
         &mut self,
         table: Table,
+        tag: &Tag,
         fields: Fields,
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let Self {
-            channel,
+            links,
             tables,
             keys,
             ends,
-            ..
+            row,
         } = self;
         let table = &tables[table.0 as usize];
-        let request = channel.request();
-        request.clear();
-        let mut start = 0;
-        for &end in &*ends {
-            table.ask_for(request, &keys[start..end as usize], fields);
-            start = end as usize;
-        }
-        let cells = match fields {
-            Fields::One(_) => 1,
-            _ => table.fields.len(),
-        };
-        self.exchange().await?;
-        let (keys, ends) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.ends));
+        let asked = links.ask(tag.slot, None, ends.len(), |request| {
+            let mut start = 0;
+            for &end in &*ends {
+                table.ask_for(request, tag, &keys[start..end as usize], fields);
+                start = end as usize;
+            }
+        });
+        let mut turn = asked.await?;
         let (mut seen, mut start, mut failed) = (0, 0, None);
-        for &end in &ends {
-            let key = &keys[start..end as usize];
+        for &end in &*ends {
+            let key = (fields == Fields::All).then_some(&keys[start..end as usize]);
             start = end as usize;
-            match self.record((fields == Fields::All).then_some(key), cells).await {
+            match record(&mut turn, row, key, table.cells(fields)).await {
                 Ok(true) => {
                     seen += 1;
-                    each(&self.row);
+                    each(row);
                 }
                 Ok(false) => {} // deleted since
                 Err(error) if error.connection_lost => return Err(error),
                 Err(error) => failed = Some(error), // the other answers still come
             }
         }
-        (self.keys, self.ends) = (keys, ends);
-        failed.map_or(Ok(seen), Err)
+        failed.map_or(Ok(seen), |error| Err(error.with_statement("HMGET")))
     }
+
+    /// Records of one part, from `start` on.
+    async fn scan_part(
+        &mut self,
+        table: Table,
+        tag: &Tag,
+        start: &[u8],
+        limit: u32,
+        fields: Fields,
+        each: &mut dyn FnMut(&RowBuf),
+    ) -> Result<Scanned, OpError> {
+        let mut scanned = Scanned { seen: 0, left: limit };
+        let mut wanted = limit.min(SCAN_KEYS_MAX);
+        let mut found = self.find(table, tag, start, false, wanted).await?;
+        while found > 0 {
+            scanned.seen += self.read_found(table, tag, fields, each).await?;
+            scanned.left -= found as u32;
+            if scanned.left == 0 || found < wanted as usize {
+                break;
+            }
+            wanted = scanned.left.min(SCAN_KEYS_MAX);
+            let start = self.ends.iter().rev().nth(1).map_or(0, |end| *end as usize);
+            let last = self.keys[start..].to_vec();
+            found = self.find(table, tag, &last, true, wanted).await?;
+        }
+        Ok(scanned)
+    }
+}
+
+/// Records that a scan has handed over, and how many keys it may still look at.
+struct Scanned {
+    seen: u64,
+    left: u32,
+}
+
+/// The first part tells of the whole table.
+async fn exists(links: &mut Links, table: &Attached) -> Result<bool, OpError> {
+    let tag = &links.tags[0];
+    let found = links.number(tag.slot, |request| {
+        parts(request, 2);
+        part(request, &[b"EXISTS"]);
+        table.table(request, tag);
+    });
+    Ok(found.await? > 0)
 }
 
 fn named(command: &'static str) -> impl FnOnce(OpError) -> OpError {
@@ -370,58 +313,72 @@ fn named(command: &'static str) -> impl FnOnce(OpError) -> OpError {
 }
 
 impl RecordSession for RedisSession {
+    fn asked(&self) -> Option<u32> {
+        self.links.asked()
+    }
+
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
         self.tables = tables.iter().map(Attached::new).collect();
         Ok(())
     }
 
+    /// The first part first: with it there is a table.
     async fn create_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
-        match self
-            .ask(&[
-                b"HSETNX",
-                table.name.as_bytes(),
-                b"key",
-                table.key_column.as_bytes(),
-            ])
-            .await?
-        {
-            1 => Ok(()),
-            _ => {
-                let what = format!("the table {} exists", table.name);
-                Err(OpError::fail(FailClass::Refused, "EXISTS", what))
-            }
+        let (at, script) = (Attached::new(table), self.links.scripts.create);
+        for tag in self.links.tags {
+            let made = self.links.number(tag.slot, |request| {
+                at.call(request, &script, tag, 1);
+                part(request, &[table.key_column.as_bytes()]);
+            });
+            made.await.map_err(named("EVALSHA create"))?;
         }
+        Ok(())
     }
 
-    /// A few records at a time, so that the server answers others meanwhile.
+    /// A few records at a time, so that the server answers others meanwhile; the first part last.
     async fn drop_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
-        let (sha, at) = (self.drop, Attached::new(table));
-        while self
-            .ask(&[b"EVALSHA", &sha, b"2", &at.name, &at.index, b"1000"])
-            .await
-            .map_err(named("EVALSHA drop"))?
-            > 0
-        {}
+        let (at, script) = (Attached::new(table), self.links.scripts.drop);
+        for tag in self.links.tags.iter().rev() {
+            loop {
+                let gone = self.links.number(tag.slot, |request| {
+                    at.call(request, &script, tag, 1);
+                    part(request, &[b"1000"]);
+                });
+                if gone.await.map_err(named("EVALSHA drop"))? == 0 {
+                    break;
+                }
+            }
+        }
         Ok(())
     }
 
     async fn table_exists(&mut self, table: &TableSpec) -> Result<bool, OpError> {
-        Ok(self.ask(&[b"EXISTS", table.name.as_bytes()]).await? > 0)
+        exists(&mut self.links, &Attached::new(table)).await
     }
 
     #[inline]
     async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
-        let Self { channel, tables, .. } = self;
+        let Self {
+            links, tables, row, ..
+        } = self;
         let attached = &tables[table.0 as usize];
-        let cells = match fields {
-            Fields::One(_) => 1,
-            _ => attached.fields.len(),
+        let tag = &links.tags[part_of(links.tags, key)];
+        let (mut hop, mut hops) = (None, 0);
+        let found = loop {
+            let asked = links.ask(tag.slot, hop, 1, |request| {
+                attached.ask_for(request, tag, key, fields)
+            });
+            let mut turn = asked.await?;
+            let with_key = (fields == Fields::All).then_some(key);
+            match record(&mut turn, row, with_key, attached.cells(fields)).await {
+                Err(error) => {
+                    drop(turn);
+                    hop = Some(links.follow(error, &mut hops).map_err(named("HMGET"))?);
+                }
+                Ok(found) => break found,
+            }
         };
-        let request = channel.request();
-        request.clear();
-        attached.ask_for(request, key, fields);
-        self.exchange().await?;
-        if !self.record((fields == Fields::All).then_some(key), cells).await? {
+        if !found {
             self.refuse_without(table).await?;
             return Ok(None);
         }
@@ -440,19 +397,19 @@ impl RecordSession for RedisSession {
         key: &[u8],
         values: &[FieldValue<'_>],
     ) -> Result<Option<u64>, OpError> {
-        let Self { channel, tables, .. } = self;
+        let Self { links, tables, .. } = self;
         let attached = &tables[table.0 as usize];
-        let request = channel.request();
-        request.clear();
-        parts(request, 2 + 2 * values.len());
-        part(request, &[b"HSET"]);
-        part(request, &[&attached.prefix, key]);
-        for value in values {
-            request.extend_from_slice(&attached.each[value.field as usize]);
-            part(request, &[value.value]);
-        }
-        self.exchange().await?;
-        match self.number().await.map_err(named("HSET"))? {
+        let tag = &links.tags[part_of(links.tags, key)];
+        let made = links.number(tag.slot, |request| {
+            parts(request, 2 + 2 * values.len());
+            part(request, &[b"HSET"]);
+            attached.record(request, tag, key);
+            for value in values {
+                request.extend_from_slice(&attached.each[value.field as usize]);
+                part(request, &[value.value]);
+            }
+        });
+        match made.await.map_err(named("HSET"))? {
             0 => Ok(Some(1)),
             _ => {
                 self.undo_update(table, key, values).await?;
@@ -463,24 +420,17 @@ impl RecordSession for RedisSession {
     }
 
     async fn delete(&mut self, table: Table, key: &[u8]) -> Result<Option<u64>, OpError> {
-        let Self {
-            channel,
-            tables,
-            delete,
-            ..
-        } = self;
-        let attached = &tables[table.0 as usize];
-        let request = channel.request();
-        request.clear();
-        command(
-            request,
-            &[b"EVALSHA", delete, b"2", &attached.name, &attached.index, key],
-        );
-        self.exchange().await?;
-        let deleted = self.number().await.map_err(named("EVALSHA delete"))?;
-        Ok(Some(deleted as u64))
+        let Self { links, tables, .. } = self;
+        let (table, script) = (&tables[table.0 as usize], links.scripts.delete);
+        let tag = &links.tags[part_of(links.tags, key)];
+        let deleted = links.number(tag.slot, |request| {
+            table.call(request, &script, tag, 1);
+            part(request, &[key]);
+        });
+        Ok(Some(deleted.await.map_err(named("EVALSHA delete"))? as u64))
     }
 
+    /// In a cluster one part after the other, so not in the order of keys.
     async fn scan(
         &mut self,
         table: Table,
@@ -490,41 +440,44 @@ impl RecordSession for RedisSession {
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let (mut left, mut seen) = (limit.unwrap_or(u32::MAX), 0);
-        let mut wanted = left.min(SCAN_KEYS_MAX);
-        let mut found = self.find(table, start, false, wanted).await?;
-        if found == 0 {
-            self.refuse_without(table).await?;
-        }
-        while found > 0 {
-            seen += self.read_found(table, fields, each).await?;
-            left -= found as u32;
-            if left == 0 || found < wanted as usize {
+        for tag in self.links.tags {
+            let scanned = self.scan_part(table, tag, start, left, fields, each).await?;
+            seen += scanned.seen;
+            left = scanned.left;
+            if left == 0 {
                 break;
             }
-            wanted = left.min(SCAN_KEYS_MAX);
-            let start = self.ends.iter().rev().nth(1).map_or(0, |end| *end as usize);
-            let last = self.keys[start..].to_vec();
-            found = self.find(table, &last, true, wanted).await?;
+        }
+        if seen == 0 {
+            self.refuse_without(table).await?;
         }
         Ok(seen)
     }
 
     /// Any of the records may be stored after an error, but those of one script only together.
     async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
+        let at_once = match self.links.tags.len() {
+            1 => BATCH_RECORDS_MAX,
+            _ => 1, // each is in another part
+        };
         let mut stored = 0;
-        for records in records.chunks(BATCH_RECORDS_MAX) {
+        for records in records.chunks(at_once) {
             stored += self.store(table, records).await?;
         }
         Ok(stored)
     }
 
     async fn count(&mut self, table: Table) -> Result<u64, OpError> {
-        let Self { channel, tables, .. } = self;
-        let request = channel.request();
-        request.clear();
-        command(request, &[b"ZCARD", &tables[table.0 as usize].index]);
-        self.exchange().await?;
-        let count = self.number().await?;
+        let mut count = 0;
+        for tag in self.links.tags {
+            let table = &self.tables[table.0 as usize];
+            let of_part = self.links.number(tag.slot, |request| {
+                parts(request, 2);
+                part(request, &[b"ZCARD"]);
+                table.index(request, tag);
+            });
+            count += of_part.await?;
+        }
         if count == 0 {
             self.refuse_without(table).await?;
         }
@@ -541,18 +494,18 @@ impl RedisSession {
         key: &[u8],
         values: &[FieldValue<'_>],
     ) -> Result<(), OpError> {
-        let Self { channel, tables, .. } = self;
+        let Self { links, tables, .. } = self;
         let attached = &tables[table.0 as usize];
-        let request = channel.request();
-        request.clear();
-        parts(request, 2 + values.len());
-        part(request, &[b"HDEL"]);
-        part(request, &[&attached.prefix, key]);
-        for value in values {
-            request.extend_from_slice(&attached.each[value.field as usize]);
-        }
-        self.exchange().await?;
-        self.number().await.map_err(named("HDEL")).map(drop)
+        let tag = &links.tags[part_of(links.tags, key)];
+        let removed = links.number(tag.slot, |request| {
+            parts(request, 2 + values.len());
+            part(request, &[b"HDEL"]);
+            attached.record(request, tag, key);
+            for value in values {
+                request.extend_from_slice(&attached.each[value.field as usize]);
+            }
+        });
+        removed.await.map_err(named("HDEL")).map(drop)
     }
 }
 

@@ -34,6 +34,20 @@ impl Address {
         matches!(self, Address::Socket(_))
     }
 
+    /// Empty: a socket's.
+    #[cfg(feature = "redis")]
+    pub fn host(&self) -> &str {
+        match self {
+            Address::Tcp { host, .. } => host,
+            Address::Socket(_) => "",
+        }
+    }
+
+    #[cfg(feature = "redis")]
+    pub fn is_at(&self, host: &str, port: u16) -> bool {
+        matches!(self, Address::Tcp { host: own, port: own_port } if own == host && *own_port == port)
+    }
+
     /// Looks a name up, which may block. `place` and `driver` are for messages.
     pub fn locate(&self, place: &str, driver: &str) -> Result<Whereabouts, Trouble> {
         match self {

@@ -58,6 +58,11 @@ impl Whereabouts {
         self.0.lock().clone()
     }
 
+    #[cfg(feature = "redis")]
+    pub fn leads_to(&self, address: SocketAddr) -> bool {
+        self.addresses().contains(&Address::Tcp(address))
+    }
+
     /// A connection to the first address where somebody answers, within `limit` of the caller's. An address that does not
     /// answer soon is not given up, but the next is tried meanwhile (RFC 8305, "Happy Eyeballs").
     pub async fn connect(&self, limit: Duration) -> Result<(Stream, Address), OpError> {

@@ -101,19 +101,13 @@ impl Bench for PostgresqlWire {
 }
 
 /// A Redis server that the environment names: `BAKEOFF_TEST_REDIS=redis://user@host:port/` (all of it may be written to),
-/// `BAKEOFF_TEST_REDIS_PASSWORD`.
+/// `BAKEOFF_TEST_REDIS_PASSWORD`, `BAKEOFF_TEST_REDIS_CA` as above.
 pub struct RedisWire;
 
 impl Bench for RedisWire {
     type Driver = RedisDriver;
     fn driver() -> Option<RedisDriver> {
-        let [user, address, _] = server_in("BAKEOFF_TEST_REDIS", "redis")?;
-        let spec = RedisSpec {
-            endpoints: vec![endpoint(&address)],
-            user: Some(user),
-            password: password_in("BAKEOFF_TEST_REDIS_PASSWORD"),
-        };
-        Some(RedisDriver::new(&spec, TIMEOUT).unwrap())
+        Some(redis_driver(redis_spec()?))
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)
@@ -239,7 +233,9 @@ fn document(driver: &Registration) -> Option<Document> {
         let says_who = std::env::var(&password).is_ok();
         give("endpoints", json!([endpoint(&address)]));
         for name in ["schema", "database", "keyspace"] {
-            give(name, database.clone().into());
+            if !database.is_empty() {
+                give(name, database.clone().into());
+            }
         }
         if says_who {
             give("password", json!({ "env": password }));
@@ -347,6 +343,21 @@ pub fn postgresql_spec() -> Option<PostgresqlSpec> {
         session_variables: Default::default(),
         client: None,
     })
+}
+
+pub fn redis_spec() -> Option<RedisSpec> {
+    let [user, address, _] = server_in("BAKEOFF_TEST_REDIS", "redis")?;
+    Some(RedisSpec {
+        endpoints: vec![endpoint(&address)],
+        user: Some(user),
+        password: password_in("BAKEOFF_TEST_REDIS_PASSWORD"),
+        tls: tls_in("BAKEOFF_TEST_REDIS_CA"),
+        ..RedisSpec::default()
+    })
+}
+
+pub fn redis_driver(spec: RedisSpec) -> RedisDriver {
+    RedisDriver::new(&spec, TIMEOUT).unwrap()
 }
 
 /// Without a password nobody is asked who they are.

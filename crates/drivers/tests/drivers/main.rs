@@ -14,6 +14,7 @@ mod embedded;
 mod mysql_wire;
 mod null;
 mod postgresql_wire;
+mod redis;
 #[path = "../scripted/mod.rs"]
 mod scripted;
 mod sqlite;

@@ -1,4 +1,5 @@
-"""What all kinds of servers share; a kind says what is its own. A simple one is one file (`systems/redis.py`):
+"""What all kinds of servers share; a kind says what is its own. A simple one is one file; `systems/redis/` has
+one for each part:
 
     SOURCES = Sources(...)              where its programs come from: the PATH, Debian, Maven, an image
 

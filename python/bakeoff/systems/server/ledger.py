@@ -1,4 +1,4 @@
-"""A ledger in a server that takes SQL, or something like it (CQL).
+"""A ledger in a server (`ConnectedLedger`), and one that takes SQL, or something like it (`SqlLedger`).
 
 One bakeoff at a time works in a place. A claim is a connection that holds a lock of the server, which ends with the
 connection: so nobody takes our tables for abandoned ones. A new connection in place of a lost one takes the lock again.
@@ -35,11 +35,9 @@ class _Claim:
     ledgers: int = 0
 
 
-class SqlLedger(Ledger):
-    """A product says how it is reached and locked, what marks its tables have, and how it writes names."""
+class ConnectedLedger(Ledger):
+    """A product says how it is reached and locked."""
 
-    columns: ClassVar[str]  # name, dataset, bundle, state ("loading", or "loaded"), mark
-    mark: ClassVar[str]  # the last column's name
     #: By kind of server, server, and place in it.
     _claims: ClassVar[dict[tuple[str, ...], _Claim]] = {}
 
@@ -55,21 +53,6 @@ class SqlLedger(Ledger):
     @abstractmethod
     def _take_lock(self, connection: Connection) -> None:
         """Locks until the connection ends. LockHeld if another bakeoff has the lock."""
-
-    @abstractmethod
-    def _marks(self) -> dict[str, int | None]: ...
-
-    @abstractmethod
-    def _mark_before(self) -> int:
-        """A mark older than that of any table created from now on."""
-
-    @abstractmethod
-    def _quoted(self, stored: str) -> str:
-        """As a statement names it."""
-
-    @abstractmethod
-    def _parameter(self, number: int) -> str:
-        """The one of that number, from 1, in a statement."""
 
     # -- the claim --------------------------------------------------------------------------------------------------
 
@@ -120,6 +103,28 @@ class SqlLedger(Ledger):
     def _wake(self) -> None:
         if not self._connection.answers():
             self._rows(self._connection.probe)
+
+
+class SqlLedger(ConnectedLedger):
+    """A product says what marks its tables have, and how it writes names, too."""
+
+    columns: ClassVar[str]  # name, dataset, bundle, state ("loading", or "loaded"), mark
+    mark: ClassVar[str]  # the last column's name
+
+    @abstractmethod
+    def _marks(self) -> dict[str, int | None]: ...
+
+    @abstractmethod
+    def _mark_before(self) -> int:
+        """A mark older than that of any table created from now on."""
+
+    @abstractmethod
+    def _quoted(self, stored: str) -> str:
+        """As a statement names it."""
+
+    @abstractmethod
+    def _parameter(self, number: int) -> str:
+        """The one of that number, from 1, in a statement."""
 
     # -- the tables -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Redis and Valkey: see system.py and valkey.py."""

@@ -1,0 +1,87 @@
+"""How a managed server is configured, started and stopped, and what its log says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from bakeoff.errors import BakeoffError, PlanError
+from bakeoff.provision.files import write_private
+from bakeoff.provision.server import failed_start
+from bakeoff.systems.redis.control import RedisControl
+from bakeoff.systems.server.control import Control, Login
+from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
+
+_ROOT = "root"
+
+
+class RedisProcess(DatabaseServer):
+    product = "Redis"
+    #: Differences from the server's own: it writes what durability asks for, and no snapshots by itself.
+    defaults: ClassVar[dict[str, str]] = {"appendonly": "no", "save": '""', "maxclients": "3000"}
+
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        return RedisControl(
+            Login(self.socket_address(), _ROOT, self.root_password), where=self.where, timeout_s=timeout_s
+        )
+
+    def answers(self) -> bool:
+        """Not before it has read its data: until then it refuses."""
+        return self.socket.exists() and self.control.answers()
+
+    def has_data(self, folder: Path) -> bool:
+        return folder.is_dir()
+
+    def make_data(self) -> None:
+        """It begins with an empty folder."""
+
+    def before_snapshot(self) -> None:
+        """Without a log what is in memory goes to the disk by this alone."""
+        self.control.rows("SAVE")
+
+    def command(self, options: Sequence[str]) -> list[str | Path]:
+        ports = ["--port", "0", "--tls-port"] if self.spec.tls else ["--port"]
+        program = self.spec.installation.program
+        return [program, self.folder.path / "redis.conf", *ports, str(self.port), *options]
+
+    def secret_files(self) -> dict[str, str]:
+        accounts = {BENCH_USER: self.bench_password, _ROOT: self.root_password}
+        users = [f"user {name} on >{password} ~* &* +@all" for name, password in accounts.items()]
+        # Nobody logs in as `default`, but its rights decide which transactions are read back from the log (Redis 7.0).
+        return {"users.acl": "\n".join(["user default off ~* &* +@all", *users, ""])}
+
+    def write_config(self) -> None:
+        fixed = {
+            "aclfile": str(self.folder.path / "users.acl"),
+            "bind": self.host,
+            "daemonize": "no",
+            "dir": str(self.data),
+            "unixsocket": str(self.socket),
+            "unixsocketperm": "700",
+            **self._tls_settings(),
+        }
+        words = {"ON": "yes", "OFF": "no", "": '""'}
+        said = {name.replace("_", "-"): words.get(value, value) for name, value in self.spec.settings.items()}
+        quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in fixed.items()}
+        lines = (f"{name} {value}" for name, value in {**self.defaults, **said, **quoted}.items())
+        write_private(self.folder.path / "redis.conf", "\n".join([*lines, ""]), mode=0o644)
+
+    def _tls_settings(self) -> dict[str, str]:
+        if not self.spec.tls:
+            return {}
+        files = self.make_certificate()
+        return {
+            "tls-cert-file": str(files.certificate),
+            "tls-key-file": str(files.key),
+            "tls-ca-cert-file": str(files.authority),
+            "tls-auth-clients": "no",
+        }
+
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError:
+        if found := re.search(r">>> '(?P<setting>[^\n]*)'\n(?P<why>[^\n]+)", log):
+            what = f"the server does not take the setting {found['setting']!r}: {found['why']}"
+            return PlanError(what, where=f"{self.where}.start.settings")
+        return failed_start(log, how_it_ended, where=self.where, port=self.port, lower="maxmemory")
