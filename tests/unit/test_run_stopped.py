@@ -28,6 +28,7 @@ RESUME = {
     "allow_drop": False,
     "allow_changes": False,
     "allow_disturbed": False,
+    "allow_cost": False,
     "wait_until_quiet": None,
     "out": None,
     "results": None,
@@ -106,7 +107,7 @@ def test_a_bundle_that_has_all_its_runs_needs_no_cores(
     monkeypatch.setattr(Target, "begin", lambda *_, **__: (BundleWriter(bundle.folder), {}, {}))
     monkeypatch.setattr(command, "_make_runs", lambda *_: None)
     options = argparse.Namespace(**{**OPTIONS, **RESUME, "resume": str(bundle.folder), "no_report": True})
-    plan = SimpleNamespace(warnings=[], skipped={}, record=bundle.plan)
+    plan = SimpleNamespace(warnings=[], skipped={}, record=bundle.plan, cells=[])
     assert command.carry_out(plan, options) == ExitCode.DONE  # type: ignore[arg-type]
     assert "* mariadb" in capsys.readouterr().out
     more = SimpleNamespace(**{**vars(plan), "record": bundle.plan.model_copy(update={"repetitions": 3})})

@@ -36,7 +36,8 @@ PAGES = {
 
 class Surveyed(BaseModel):
     """One system. page: of PAGES. kinds: as plans name it. absent: why no driver speaks to it and none ever will.
-    names: as somebody may name it as a kind nevertheless. sources: by column, "all" for those that have none of their own."""
+    names: as somebody may name it as a kind nevertheless. sources: by column, "all" for those without one of their
+    own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

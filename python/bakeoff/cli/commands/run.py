@@ -146,10 +146,6 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     if options.dry_run:
         plan, there = target.with_runs_there(plan)
         return dry_run(plan, target.place, there, as_json=options.json)
-    costs = costs_of(plan)
-    refuse_cost(costs, allowed=options.allow_cost)
-    for cost in costs:
-        say(f"note: {cost.words}")
     for name, why in plan.skipped.items():
         say(f"note: {name} is skipped: {why}")
     for key, values in plan.record.differences.items():
@@ -157,6 +153,10 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     with ExitStack() as held:
         cores, quiet = None, _quiet(plan, options)
         if not target.is_whole(plan):
+            costs = costs_of(plan)
+            refuse_cost(costs, allowed=options.allow_cost)
+            for cost in costs:
+                say(f"note: {cost.words}")
             cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
             if changes := refuse_changes(plan, allowed=options.allow_changes):
                 say(f"warning: {changes}")
