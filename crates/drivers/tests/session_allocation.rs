@@ -9,7 +9,7 @@ use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use bench::{Bench, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
+use bench::{Bench, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -110,6 +110,14 @@ fn records_over_sqlite_allocate_nothing_in_a_steady_state() {
 fn records_over_the_wire_client_allocate_nothing_in_a_steady_state() {
     let Some(driver) = MysqlWire::driver() else { return };
     assert_eq!(MysqlWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_below_sql_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = MysqlDirect::driver() else {
+        return;
+    };
+    assert_eq!(MysqlDirect::run(allocations_of_the_second_thousand(&driver)), 0);
 }
 
 #[test]

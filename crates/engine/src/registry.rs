@@ -4,9 +4,10 @@ use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, Make, formed};
+use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::Offer;
+use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
@@ -57,7 +58,7 @@ impl Workload {
     /// Whether sessions of this kind of system are what it asks.
     fn fits(&self, driver: &Registration) -> bool {
         let client = &driver.client;
-        let shape = !matches!((&self.execute, client.make), (Execute::Sql(_), Make::Records(_)));
+        let shape = matches!(self.execute, Execute::Records(_)) || client.make.sql().is_some();
         shape && (client.offers.has(Offer::Transactions) || !self.transactions)
     }
 }
@@ -120,14 +121,31 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     let make = client(spec)?.make;
     fits(&spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
-    match (&workload.execute, make) {
-        (Execute::Sql(run), Make::Sql(make)) => run(spec, make(spec)?, control, sink),
-        (Execute::Records(run), Make::Records(make)) => run(spec, make(spec)?, control, sink),
-        (Execute::Records(run), Make::Sql(make)) => {
-            run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
+    match &workload.execute {
+        Execute::Records(run) => run(spec, make.records(spec)?, control, sink),
+        Execute::Sql(run) => {
+            refuse_below_sql(workload, &spec.driver.options)?;
+            let make = make.sql().ok_or_else(|| another(spec))?;
+            run(spec, make(spec)?, control, sink)
         }
-        (Execute::Sql(_), Make::Records(_)) => Err(another(spec)),
     }
+}
+
+/// SQL is not asked for below SQL.
+fn refuse_below_sql(workload: &Workload, driver: &Said) -> Result<(), Trouble> {
+    let below = driver.get("access").is_some_and(|access| access == "direct");
+    if !below || matches!(workload.execute, Execute::Records(_)) {
+        return Ok(());
+    }
+    Err(Trouble::new(
+        TroubleKind::Usage,
+        format!(
+            "{} is SQL, and access = \"direct\" reads records below it",
+            workload.kind
+        ),
+        "driver.access",
+        "leave `access` out, or take a workload of records: ycsb",
+    ))
 }
 
 fn another(spec: &RunSpec) -> Trouble {
@@ -179,7 +197,11 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             if let Some(driver) = &request.driver {
                 fits(&driver.kind, &request.kind)?;
-                decide(driver)?.meet(&needs, &request.kind)?;
+                let decided = decide(driver)?;
+                decided.meet(&needs, &request.kind)?;
+                if let Some(workload) = Workload::of(&request.kind) {
+                    refuse_below_sql(workload, &decided.resolved.options)?;
+                }
             }
             Ok(Answer::Resolved(Box::new(resolved)))
         }

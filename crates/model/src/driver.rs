@@ -69,6 +69,26 @@ pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
 pub enum Make {
     Sql(MakeDriver<AnySql>),
     Records(MakeDriver<AnyRecords>),
+    /// Its records are made of SQL or of what lies below, as its options say.
+    SqlAndRecords(MakeDriver<AnySql>, MakeDriver<AnyRecords>),
+}
+
+impl Make {
+    /// `None`: it has no SQL.
+    pub fn sql(self) -> Option<MakeDriver<AnySql>> {
+        match self {
+            Self::Sql(make) | Self::SqlAndRecords(make, _) => Some(make),
+            Self::Records(_) => None,
+        }
+    }
+
+    /// Records of its own, or made of its SQL.
+    pub fn records(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
+        match self {
+            Self::Records(make) | Self::SqlAndRecords(_, make) => make(spec),
+            Self::Sql(make) => Ok(formed(make(spec)?, AnyRecords::of_sql)),
+        }
+    }
 }
 
 impl<D: Driver> AnyDriver<D::Session> for Arc<D> {

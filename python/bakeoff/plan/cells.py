@@ -32,6 +32,7 @@ from ..model.boundary import (
 )
 from ..model.levels import LOAD, PORTABLE
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
+from ..systems.access import only_sql
 from ..systems.base import Capabilities, System
 from ..systems.options import decided, request
 from ..systems.table_format import only_plain
@@ -133,6 +134,7 @@ class Builder:
             for factor, level in self._chosen(combination, "system"):
                 options = put_option(options, factor, level, kind=kind, source=self.source, system=name)
             options = kind.in_one_spelling(options, where)
+            options = only_sql(options, kind, where)
             return options if kind.has_table_formats else only_plain(options, kind.kind, where)
 
     def capabilities(self, system: str) -> Capabilities:

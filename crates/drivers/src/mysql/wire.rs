@@ -8,6 +8,7 @@
 //! mysql_common's.
 mod answer;
 mod array;
+pub mod direct;
 mod kill;
 mod link;
 mod load;
@@ -17,7 +18,7 @@ mod request;
 
 use super::errors::at_commit;
 use super::kill::Origin;
-use super::options::{DRIVER, MysqlSpec, targets};
+use super::options::{AccessPath, DRIVER, MysqlSpec, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
@@ -30,8 +31,8 @@ use crate::server::tls::Encryption;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::driver::{Driver, Make, object};
+use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::driver::{AnyDriver, Driver, Make, formed, object};
 use bakeoff_model::needs::{Affected, Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;
@@ -41,6 +42,7 @@ use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::Address;
+use direct::DirectDriver;
 use kill::Victim;
 use link::Link;
 use login::{Account, Terms, Trust};
@@ -53,8 +55,19 @@ pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
     runners: WireDriver::RUNNERS,
     offers: OFFERS,
-    make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
+    make: Make::SqlAndRecords(sql, records),
 };
+
+fn sql(spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnySql>>, Trouble> {
+    Ok(object(driver(spec)?, AnySql::beneath))
+}
+
+fn records(spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
+    match registration::options::<MysqlSpec>(spec)?.access {
+        AccessPath::Sql => Ok(formed(sql(spec)?, AnyRecords::of_sql)),
+        AccessPath::Direct => Ok(object(DirectDriver::new(driver(spec)?), AnyRecords::new)),
+    }
+}
 
 fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
     WireDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())

@@ -9,6 +9,7 @@ mod bench;
 mod bulk;
 mod cassandra;
 mod conformance;
+mod mysql_direct;
 mod mysql_wire;
 mod null;
 mod postgresql_wire;

@@ -4,7 +4,7 @@ pub mod postgresql;
 
 use crate::bench::endpoint;
 use bakeoff_drivers::Secret;
-use bakeoff_drivers::mysql::MysqlSpec;
+use bakeoff_drivers::mysql::{AccessPath, MysqlSpec};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -46,6 +46,7 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
         session_variables: variables.into_iter().collect(),
         client: None,
         server_public_key_file: None,
+        access: AccessPath::Sql,
         table_options: String::new(),
     }
 }

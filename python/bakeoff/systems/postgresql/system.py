@@ -218,6 +218,7 @@ FAMILY = PostgreSqlFamily()
 class PostgreSql(Replicated):
     kind: ClassVar[str] = "postgresql"
     summary: ClassVar[str] = "PostgreSQL server: managed, or existing by `address`"
+    no_direct_access = "its COPY and its cursors carry out a query as SELECT does, planned and by the same executor"
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
