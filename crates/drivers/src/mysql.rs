@@ -36,6 +36,7 @@ const OFFERS: Offers = Offers::of(&[
     Offer::CountsFound,
     Offer::CountsChanged,
     Offer::PlainIndex,
+    Offer::Pipeline,
     Offer::Tls,
 ]);
 

@@ -12,6 +12,7 @@ mod conformance;
 mod mysql_direct;
 mod mysql_wire;
 mod null;
+mod pipelines;
 mod postgresql_wire;
 #[path = "../scripted/mod.rs"]
 mod scripted;

@@ -312,6 +312,10 @@ fn mariadb() -> Conversation {
         prepared(&of_three(), 1, false),
         result(&of_three(), &[ROW, NULLS], false, Some(false)),
         text(&two, &[TEXT_ROW]),
+        answer(&[OK]), // of a pipeline: SET autocommit = 0
+        result(&of_three(), &[ROW], false, Some(false)),
+        answer(&[OK]),           // COMMIT
+        answer(&[OK]),           // SET autocommit = 1
         text(&two, &[]),         // which columns the table has
         text(&two[..1], &[TWO]), // and in which character sets
         answer(&[OK]),           // START TRANSACTION
@@ -341,6 +345,10 @@ fn mysql(deprecates_eof: bool) -> Conversation {
         prepared(&of_three(), 1, eof),
         result(&of_three(), &[ROW, NULLS], eof, None),
         text(&two, &[TEXT_ROW]),
+        answer(&[OK]), // of a pipeline: SET autocommit = 0
+        result(&of_three(), &[ROW], eof, None),
+        answer(&[OK]), // COMMIT
+        answer(&[OK]), // SET autocommit = 1
         text(&two, &[]),
         text(&two[..1], &[TWO]),
         answer(&[OK]),                     // START TRANSACTION
