@@ -44,8 +44,13 @@ impl Registration {
     }
 
     pub fn capabilities(&self) -> Capabilities {
+        self.capabilities_with(&Said::new())
+    }
+
+    /// With these options of a plan.
+    pub fn capabilities_with(&self, said: &Said) -> Capabilities {
         Capabilities {
-            offers: self.client.offers,
+            offers: self.client.offers.or((self.options.offers)(said)),
             isolation: self.isolation.to_vec(),
         }
     }
@@ -77,6 +82,8 @@ pub struct Options {
     /// Every option of a plan, from those that it says.
     pub(crate) decide: fn(&Said) -> Result<Said, Trouble>,
     schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What they offer besides what the driver does anyway.
+    offers: fn(&Said) -> Offers,
 }
 
 impl Options {
@@ -88,7 +95,13 @@ impl Options {
                 let _ = generator.subschema_for::<T>(); // by its own name it is a definition, too
                 T::json_schema(generator)
             },
+            offers: |_| Offers::NONE,
         }
+    }
+
+    /// The same, some of which offer more.
+    pub const fn offering(self, offers: fn(&Said) -> Offers) -> Self {
+        Self { offers, ..self }
     }
 }
 

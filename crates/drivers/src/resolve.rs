@@ -16,6 +16,7 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     let kind = Registration::of(&request.kind)?;
     has_client(&request.options)?;
     let options = (kind.options.decide)(&request.options)?;
+    let offers = kind.capabilities_with(&options);
     has_runner(kind, request.runner)?;
     has_level(kind, request.isolation)?;
     Ok(Decided {
@@ -23,7 +24,7 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
             options,
             client: kind.client.name.into(),
             runners: kind.client.runners.to_vec(),
-            offers: kind.capabilities(),
+            offers,
         },
         kind,
     })

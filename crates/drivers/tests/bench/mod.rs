@@ -14,7 +14,7 @@ use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
 use bakeoff_model::any::{AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, Driver, Make};
+use bakeoff_model::driver::{AnyDriver, Driver};
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer};
 use bakeoff_model::outcome::OpError;
@@ -152,15 +152,21 @@ impl System {
             let Some(document) = document(driver) else {
                 continue;
             };
-            if !offers.iter().all(|offer| driver.client.offers.has(*offer)) {
-                continue;
+            let mut add = |document: Document| {
+                let has = driver.capabilities_with(document.as_object().unwrap()).offers;
+                if offers.iter().all(|offer| has.has(*offer)) {
+                    found.push(Self::new(driver, document));
+                }
+            };
+            let schema = driver.schema(&mut SchemaGenerator::default()).to_value();
+            for (option, value) in [("access", "direct"), ("layout", "clustered")] {
+                if schema["properties"].get(option).is_some() {
+                    let mut other = document.clone();
+                    other[option] = value.into();
+                    add(other);
+                }
             }
-            if let Make::SqlAndRecords(..) = driver.client.make {
-                let mut direct = document.clone();
-                direct["access"] = "direct".into();
-                found.push(Self::new(driver, direct, true));
-            }
-            found.push(Self::new(driver, document, false));
+            add(document);
         }
         found
     }
@@ -171,7 +177,8 @@ impl System {
         found.filter(|system| system.client.make.sql().is_some() && !system.direct)
     }
 
-    fn new(driver: &'static Registration, document: Document, direct: bool) -> Self {
+    fn new(driver: &'static Registration, document: Document) -> Self {
+        let direct = document.get("access").is_some_and(|access| access == "direct");
         let run = json!({
             "format": 1, "phase": "run", "driver": document, "workload": { "kind": "ycsb" },
             "timeout_s": TIMEOUT.as_secs(),

@@ -1,5 +1,5 @@
 //! Records read below SQL: by HANDLER, which hands a key to the storage engine's own interface, without an optimizer or a
-//! plan. Everything that writes, counts or reads a whole table goes by SQL, through the same session.
+//! plan. What writes or counts goes by SQL, through the same session.
 //!
 //! A session opens a table once. MariaDB takes HANDLER ... READ as a prepared statement; MySQL takes no parameters in it
 //! (error 6413; 1295 before 8.0), so there it is sent as text, its key as a literal.
@@ -294,9 +294,7 @@ impl RecordSession for DirectSession {
         fields: Fields,
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
-        if limit.is_none() {
-            return self.records.scan(table, start, limit, fields, each).await;
-        }
+        let limit = Some(limit.unwrap_or(u32::MAX)); // without one it reads a single row
         let session = self.records.sql();
         let Ways { scan, .. } = self.tables[table.0 as usize].ways(session).await?;
         if fields == Fields::All {
