@@ -197,7 +197,7 @@ impl Link {
     }
 }
 
-/// Another command, behind those that are there.
+/// Another command, behind those written before.
 #[inline]
 fn append(request: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = request.len();
