@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import ExitCode, PlanError, ServerError
 from bakeoff.provision.process import server_account
 from bakeoff.systems.cassandra import node as facts
 from bakeoff.systems.cassandra.control import Control
@@ -251,6 +251,22 @@ def test_a_plan_is_carried_out_from_its_start_to_its_report(tmp_path: Path) -> N
     assert {"db.coordinator_write_count_per_s", "db.ReadStage.completed_tasks_per_s"} <= set(table.column_names)
     found = bundle.facts[run.cell]
     assert found.portable["lost_when_killed"] == "commits of about the last 0.1 s"
+
+
+def test_scans_need_the_layout_that_has_an_order(tmp_path: Path) -> None:
+    scans = PLAN.replace('preset = "a"', 'preset = "e"')
+    assert scans != PLAN
+    refused = bakeoff("run", write_plan(tmp_path, scans), "--dry-run", cwd=tmp_path)
+    assert refused.code == ExitCode.USAGE
+    assert "scans in the order of keys" in refused.err
+    clustered = scans.replace('durability = "none"', 'durability = "none"\nlayout = "clustered"')
+    done = bakeoff("run", write_plan(tmp_path, clustered), cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    (run,) = bundle.runs
+    assert run.valid, run.validity
+    assert all(check.ok for check in run.checks), run.checks
+    assert bundle.facts[run.cell].portable["layout"] == "clustered"
 
 
 HATS = """

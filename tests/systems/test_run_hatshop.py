@@ -70,7 +70,7 @@ def test_users_share_sessions(tmp_path: Path, db: str) -> None:
     assert_hatshop(tmp_path, db, "line_items_by_order")
 
 
-@on_systems("postgresql")
+@on_systems("postgresql", "mariadb")
 @pytest.mark.parametrize("pipeline", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_transaction_may_be_one_pipeline(tmp_path: Path, db: str, pipeline: bool) -> None:
     assert_hatshop(tmp_path, db, "line_items", pipeline=pipeline)

@@ -19,26 +19,29 @@ use crate::server::target::{Protocol, Target, usage};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::endpoint::Routing;
-use bakeoff_model::needs::{Needs, Offers};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, TokenRanges, Upsert};
 use bakeoff_model::sql_records::SqlRecords;
 use cluster::Cluster;
-pub use options::{CassandraBatch, CassandraSpec};
+pub use options::{CassandraBatch, CassandraLayout, CassandraSpec};
 pub use session::CassandraSession;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub const DRIVER: Registration = Registration {
     kind: "cassandra",
-    options: Options::of::<CassandraSpec>(),
+    options: Options::of::<CassandraSpec>().offering(|said| match said.get("layout") {
+        Some(layout) if layout == "clustered" => CLUSTERED_OFFERS,
+        _ => Offers::NONE,
+    }),
     library: || "scylla (on tokio)".into(),
     isolation: &[],
     client: ClientLibrary {
         name: "cassandra",
         runners: CassandraDriver::RUNNERS,
-        // Rows lie in the order of a hash of their keys, so there are no scans.
+        // Rows lie in the order of a hash of their keys, so there are no scans: see `CLUSTERED_OFFERS`.
         offers: Offers::NONE,
         make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
     },
@@ -55,7 +58,16 @@ static PROTOCOL: Protocol = Protocol {
     advice: |_| None,
 };
 
-static DIALECT: Dialect = Dialect {
+/// More than usual, where a table's rows lie in the order of their keys.
+const CLUSTERED_OFFERS: Offers = Offers::of(&[Offer::Scan]);
+
+static DIALECT: Dialect = STANDARD;
+static CLUSTERED: Dialect = Dialect {
+    one_part: Some("part"),
+    ..STANDARD
+};
+
+const STANDARD: Dialect = Dialect {
     name: "cassandra",
     lower_case_names: true,
     key_type: "text",
@@ -131,7 +143,10 @@ impl Driver for CassandraDriver {
     type Session = SqlRecords<CassandraSession>;
 
     fn offers(&self) -> Offers {
-        Offers::NONE
+        match self.spec.layout {
+            CassandraLayout::Hashed => Offers::NONE,
+            CassandraLayout::Clustered => CLUSTERED_OFFERS,
+        }
     }
     fn client(&self) -> &'static str {
         "scylla"

@@ -16,7 +16,7 @@ use crate::registration::{Options, Registration};
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, NumberTaken, Partitioning, Upsert};
-pub use options::MysqlSpec;
+pub use options::{AccessPath, MysqlSpec};
 
 pub const DRIVER: Registration = Registration {
     kind: "mysql",
@@ -37,6 +37,7 @@ const OFFERS: Offers = Offers::of(&[
     Offer::CountsFound,
     Offer::CountsChanged,
     Offer::PlainIndex,
+    Offer::Pipeline,
     Offer::Tls,
     Offer::Patch,
     Offer::Revisions,

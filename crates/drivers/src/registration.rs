@@ -33,7 +33,7 @@ pub struct ClientLibrary {
 impl ClientLibrary {
     /// Its sessions have documents, or can be made to: SQL needs a column of JSON, whose documents have revisions.
     pub fn has_documents(&self) -> bool {
-        !matches!(self.make, Make::Sql(_)) || self.offers.has(Offer::Revisions)
+        self.make.sql().is_none() || self.offers.has(Offer::Revisions)
     }
 }
 
@@ -51,8 +51,17 @@ impl Registration {
     }
 
     pub fn capabilities(&self) -> Capabilities {
+        self.capabilities_with(&Said::new())
+    }
+
+    /// With these options of a plan.
+    pub fn capabilities_with(&self, said: &Said) -> Capabilities {
         Capabilities {
-            offers: self.client.offers,
+            offers: self
+                .client
+                .offers
+                .or((self.options.offers)(said))
+                .without((self.options.lacks)(said)),
             isolation: self.isolation.to_vec(),
         }
     }
@@ -85,7 +94,9 @@ pub struct Options {
     pub(crate) decide: fn(&Said) -> Result<Said, Trouble>,
     schema: fn(&mut SchemaGenerator) -> Schema,
     /// Of what the driver offers, what it does not with these options.
-    pub(crate) lacks: fn(&Said) -> Offers,
+    lacks: fn(&Said) -> Offers,
+    /// What they offer besides what the driver does anyway.
+    offers: fn(&Said) -> Offers,
 }
 
 impl Options {
@@ -98,12 +109,18 @@ impl Options {
                 T::json_schema(generator)
             },
             lacks: |_| Offers::NONE,
+            offers: |_| Offers::NONE,
         }
     }
 
-    pub const fn lacking(mut self, lacks: fn(&Said) -> Offers) -> Self {
-        self.lacks = lacks;
-        self
+    /// The same, some of which offer less.
+    pub const fn lacking(self, lacks: fn(&Said) -> Offers) -> Self {
+        Self { lacks, ..self }
+    }
+
+    /// The same, some of which offer more.
+    pub const fn offering(self, offers: fn(&Said) -> Offers) -> Self {
+        Self { offers, ..self }
     }
 }
 

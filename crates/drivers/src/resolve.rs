@@ -16,10 +16,9 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     let kind = Registration::of(&request.kind)?;
     has_client(&request.options)?;
     let options = (kind.options.decide)(&request.options)?;
+    let offers = kind.capabilities_with(&options);
     has_runner(kind, request.runner)?;
     has_level(kind, request.isolation)?;
-    let mut offers = kind.capabilities();
-    offers.offers = offers.offers.without((kind.options.lacks)(&options));
     Ok(Decided {
         resolved: ResolvedDriver {
             options,

@@ -10,7 +10,7 @@ use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use bench::{Bench, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
+use bench::{Bench, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -117,6 +117,14 @@ fn records_over_the_wire_client_allocate_nothing_in_a_steady_state() {
 }
 
 #[test]
+fn records_below_sql_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = MysqlDirect::driver() else {
+        return;
+    };
+    assert_eq!(MysqlDirect::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
 fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
     let Some(driver) = PostgresqlWire::driver() else {
         return;
@@ -131,6 +139,25 @@ fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
 fn records_over_redis_allocate_nothing_in_a_steady_state() {
     let Some(driver) = RedisWire::driver() else { return };
     assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+async fn allocations_of_pipelines<S: SqlSession>(session: &mut S, sql: &str) -> u64 {
+    let select = session.prepare(&Ask::read(sql)).await.unwrap();
+    let mut pipeline = Pipeline::default();
+    let mut before = 0;
+    for i in 0..200 {
+        if i == 100 {
+            before = ALLOCATIONS.with(Cell::get);
+        }
+        pipeline.clear();
+        pipeline.begin();
+        for _ in 0..20 {
+            pipeline.push(select, &[Value::Text(b"text"), Value::Int(i)]);
+        }
+        pipeline.commit();
+        session.run_pipeline(&pipeline, &mut |_, _| {}).await.unwrap();
+    }
+    ALLOCATIONS.with(Cell::get) - before
 }
 
 #[test]
@@ -152,29 +179,16 @@ fn a_session_that_may_share_its_connection_allocates_nothing_either() {
 
 #[test]
 fn pipelines_allocate_nothing_in_a_steady_state() {
-    let Some(driver) = PostgresqlWire::driver() else {
-        return;
-    };
-    PostgresqlWire::run(async {
-        let mut session = open(&driver).await.unwrap();
-        let sql = session.sql();
-        let select = sql.prepare(&Ask::read("SELECT $1::text, $2::int")).await.unwrap();
-        let mut pipeline = Pipeline::default();
-        let mut before = 0;
-        for i in 0..200 {
-            if i == 100 {
-                before = ALLOCATIONS.with(Cell::get);
-            }
-            pipeline.clear();
-            pipeline.begin();
-            for _ in 0..20 {
-                pipeline.push(select, &[Value::Text(b"text"), Value::Int(i)]);
-            }
-            pipeline.commit();
-            sql.run_pipeline(&pipeline, &mut |_, _| {}).await.unwrap();
-        }
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
-    });
+    if let Some(driver) = PostgresqlWire::driver() {
+        let sql = "SELECT $1::text, $2::int";
+        let made = async { allocations_of_pipelines(open(&driver).await.unwrap().sql(), sql).await };
+        assert_eq!(PostgresqlWire::run(made), 0);
+    }
+    if let Some(driver) = MysqlWire::driver() {
+        let made =
+            async { allocations_of_pipelines(open(&driver).await.unwrap().sql(), "SELECT ?, ?").await };
+        assert_eq!(MysqlWire::run(made), 0);
+    }
 }
 
 /// Sums of money, dates and many values, as TPC-C has them.

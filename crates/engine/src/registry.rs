@@ -4,9 +4,10 @@ use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, Make, formed};
+use bakeoff_model::driver::{AnyDriver, formed};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::Offer;
+use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
@@ -61,7 +62,7 @@ impl Workload {
     fn fits(&self, driver: &Registration) -> bool {
         let client = &driver.client;
         let shape = match self.execute {
-            Execute::Sql(_) => matches!(client.make, Make::Sql(_)),
+            Execute::Sql(_) => client.make.sql().is_some(),
             Execute::Records(_) => true,
             Execute::Documents(_) => client.has_documents(),
         };
@@ -134,32 +135,20 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     let make = client(spec)?.make;
     fits(&spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
-    match (&workload.execute, make) {
-        (Execute::Records(run), make) if spec.workload.stores_documents() => {
-            form_fits(&spec.driver.kind, &spec.workload)?;
-            let driver = formed(documents(spec, make)?, AnyRecords::of_documents);
+    form_fits(&spec.driver.kind, &spec.workload)?;
+    refuse_below_sql(&spec.workload, &spec.driver.options)?;
+    match &workload.execute {
+        Execute::Records(run) if spec.workload.stores_documents() => {
+            let driver = formed(make.documents(spec)?, AnyRecords::of_documents);
             run(spec, driver, control, sink)
         }
-        (Execute::Sql(run), Make::Sql(make)) => run(spec, make(spec)?, control, sink),
-        (Execute::Records(run), Make::Records(make)) => run(spec, make(spec)?, control, sink),
-        (Execute::Records(run), Make::Sql(make)) => {
-            run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
+        Execute::Records(run) => run(spec, make.records(spec)?, control, sink),
+        Execute::Documents(run) => run(spec, make.documents(spec)?, control, sink),
+        Execute::Sql(run) => {
+            let make = make.sql().ok_or_else(|| another(spec))?;
+            run(spec, make(spec)?, control, sink)
         }
-        (Execute::Records(run), Make::Documents(make)) => {
-            run(spec, formed(make(spec)?, AnyRecords::of_documents), control, sink)
-        }
-        (Execute::Documents(run), make) => run(spec, documents(spec, make)?, control, sink),
-        (Execute::Sql(_), Make::Records(_) | Make::Documents(_)) => Err(another(spec)),
     }
-}
-
-/// Sessions with documents: of their own, or made of SQL or of records.
-fn documents(spec: &RunSpec, make: Make) -> Result<Box<dyn AnyDriver<AnyDocuments>>, Trouble> {
-    Ok(match make {
-        Make::Documents(make) => make(spec)?,
-        Make::Sql(make) => formed(make(spec)?, AnyDocuments::of_sql),
-        Make::Records(make) => formed(make(spec)?, AnyDocuments::of_records),
-    })
 }
 
 /// Refuses documents of a system that has none.
@@ -170,6 +159,25 @@ fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
     }
     let what = format!("{driver} has no documents");
     Err(usage(what, "leave `form` out, or choose another system"))
+}
+
+/// Below SQL there are records only.
+fn refuse_below_sql(workload: &WorkloadSpec, driver: &Said) -> Result<(), Trouble> {
+    let below = driver.get("access").is_some_and(|access| access == "direct");
+    let execute = Workload::of(workload.kind()).map(|workload| &workload.execute);
+    let records = matches!(execute, Some(Execute::Records(_))) && !workload.stores_documents();
+    if !below || records {
+        return Ok(());
+    }
+    Err(Trouble::new(
+        TroubleKind::Usage,
+        format!(
+            "{} is SQL, and access = \"direct\" reads records below it",
+            workload.kind()
+        ),
+        "driver.access",
+        "leave `access` out, or take a workload of records: ycsb",
+    ))
 }
 
 fn another(spec: &RunSpec) -> Trouble {
@@ -222,7 +230,9 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
             if let Some(driver) = &request.driver {
                 fits(&driver.kind, &request.kind)?;
                 form_fits(&driver.kind, &resolved.spec)?;
-                decide(driver)?.meet(&needs, &request.kind)?;
+                let decided = decide(driver)?;
+                decided.meet(&needs, &request.kind)?;
+                refuse_below_sql(&resolved.spec, &decided.resolved.options)?;
             }
             Ok(Answer::Resolved(Box::new(resolved)))
         }

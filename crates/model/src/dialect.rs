@@ -83,6 +83,8 @@ pub struct Dialect {
     pub star_as_declared: bool,
     /// Rows are found by the first of their key and by nothing else, and lie in the order of a hash of it.
     pub token_ranges: Option<TokenRanges>,
+    /// All rows of a record table lie in one part, in the order of their keys: the part's column, which is 0 in each.
+    pub one_part: Option<&'static str>,
     /// A column may hold a list of texts.
     pub lists: Option<&'static Lists>,
     /// A column may hold documents of JSON.
@@ -159,6 +161,7 @@ impl Dialect {
         upsert_tells: false,
         star_as_declared: true,
         token_ranges: None,
+        one_part: None,
         lists: None,
         json: None,
     };
@@ -172,6 +175,11 @@ impl Dialect {
         };
         let doubled = name.replace(close, &format!("{close}{close}"));
         format!("{open}{doubled}{close}")
+    }
+
+    /// How a whole record table is read in pieces; `None`: at once.
+    pub fn pieces_of_records(&self) -> Option<TokenRanges> {
+        self.token_ranges.filter(|_| self.one_part.is_none())
     }
 
     /// The place of a statement's parameter, from 1.

@@ -70,6 +70,36 @@ pub enum Make {
     Sql(MakeDriver<AnySql>),
     Records(MakeDriver<AnyRecords>),
     Documents(MakeDriver<AnyDocuments>),
+    /// Its records are made of SQL or of what lies below, as its options say.
+    SqlAndRecords(MakeDriver<AnySql>, MakeDriver<AnyRecords>),
+}
+
+impl Make {
+    /// `None`: it has no SQL.
+    pub fn sql(self) -> Option<MakeDriver<AnySql>> {
+        match self {
+            Self::Sql(make) | Self::SqlAndRecords(make, _) => Some(make),
+            Self::Records(_) | Self::Documents(_) => None,
+        }
+    }
+
+    /// Records of its own, or made of its SQL or its documents.
+    pub fn records(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
+        match self {
+            Self::Records(make) | Self::SqlAndRecords(_, make) => make(spec),
+            Self::Sql(make) => Ok(formed(make(spec)?, AnyRecords::of_sql)),
+            Self::Documents(make) => Ok(formed(make(spec)?, AnyRecords::of_documents)),
+        }
+    }
+
+    /// Documents of its own, or made of its SQL or its records.
+    pub fn documents(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyDocuments>>, Trouble> {
+        match self {
+            Self::Documents(make) => make(spec),
+            Self::Sql(make) | Self::SqlAndRecords(make, _) => Ok(formed(make(spec)?, AnyDocuments::of_sql)),
+            Self::Records(make) => Ok(formed(make(spec)?, AnyDocuments::of_records)),
+        }
+    }
 }
 
 impl<D: Driver> AnyDriver<D::Session> for Arc<D> {

@@ -86,6 +86,11 @@ impl Offers {
         Self(self.0 | 1 << offer as u32)
     }
 
+    /// Those of both.
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub fn and_if(self, condition: bool, offer: Offer) -> Self {
         if condition { self.and(offer) } else { self }
     }

@@ -95,7 +95,8 @@ pub trait SqlSession {
     }
     /// Sends the statements together and takes their answers in their order. `each` gets a statement's place, from 0,
     /// with each of its rows and then its end. The first statement that fails is the error: those before it have had
-    /// their end told, those after it are not carried out. Statements outside a transaction are one of their own.
+    /// their end told, and those after it leave nothing: they are not carried out, or are part of the transaction, which
+    /// is to be rolled back. Statements outside a transaction are one of their own.
     ///
     /// Only asked of sessions whose driver offers it (`Offer::Pipeline`).
     async fn run_pipeline(

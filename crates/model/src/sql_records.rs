@@ -170,11 +170,15 @@ impl<S: SqlSession> SqlRecords<S> {
     /// Without transactions nothing keeps the records together: the fastest way is as good as any.
     async fn insert_as_load(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
         let spec = self.tables[table.0 as usize].spec.clone();
+        let part = self.session.dialect().one_part;
         let names = std::iter::once(&spec.key_column).chain(&spec.field_names);
-        let columns: Vec<&str> = names.map(String::as_str).collect();
+        let columns: Vec<&str> = part.into_iter().chain(names.map(String::as_str)).collect();
         let mut rest = records.iter();
         let mut next = |row: &mut RowBuf| {
             let record = rest.next();
+            if part.is_some() {
+                row.push(Value::Int(0));
+            }
             record
                 .into_iter()
                 .flat_map(|record| record_params(*record))
@@ -360,7 +364,7 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let start = Value::Text(start);
-        match (limit, self.session.dialect().token_ranges) {
+        match (limit, self.session.dialect().pieces_of_records()) {
             (Some(limit), _) => {
                 let statement = self.statement(table, Form::Scan(fields)).await?;
                 self.session
@@ -396,7 +400,7 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
             Ok(count) => total += count,
             Err(error) => failed = Some(error),
         };
-        if let Some(ranges) = self.session.dialect().token_ranges {
+        if let Some(ranges) = self.session.dialect().pieces_of_records() {
             self.read_in_pieces(table, Form::Count, ranges, &mut add).await?;
         } else {
             let statement = self.statement(table, Form::Count).await?;

@@ -20,7 +20,7 @@ from ..analysis.wording import bytes_words
 from ..bundle.read import Bundle
 from ..model import durability
 from ..model.boundary import Document
-from ..model.levels import PACKAGER
+from ..model.levels import ACCESS, PACKAGER
 from ..model.records.bundle import FactsRecord
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
@@ -44,6 +44,8 @@ DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
 #: Portable facts whose values can be compared only within the same product.
 OF_ONE_PRODUCT = ("installation", PACKAGER, "collation")
 UNKNOWN = "not known"
+#: Portable facts of which a system says nothing where they are this.
+UNSAID = {ACCESS: "the usual way"}
 #: What a plan says of the client, for a system or as a factor.
 _CLIENT_KEYS = {"client", "runner", "io"}
 
@@ -153,13 +155,13 @@ def _portable(contest: Contest, meetings: Sequence[Meeting], facts: Facts) -> li
     for name in [*DECIDING, *sorted(known - set(DECIDING))]:
 
         def value_of(cell: CellRecord, name: str = name) -> str | None:
-            return facts[cell.id].portable.get(name, UNKNOWN if name in DECIDING else None)
+            return facts[cell.id].portable.get(name, UNKNOWN if name in DECIDING else UNSAID.get(name))
 
         for group in _by_product(meetings, facts) if name in OF_ONE_PRODUCT else [meetings]:
             if held := differing(group, value_of):
                 values = {who: _shown(name, value) for who, value in _joined_values(held, value_of).items()}
                 why = "" if name == PACKAGER else cause(contest, held, facts)
-                deciding = name in (*DECIDING, "consistency", PACKAGER)
+                deciding = name in (*DECIDING, "consistency", PACKAGER, *UNSAID)
                 difference = Difference(name=_label(name), values=values, deciding=deciding, cause=why)
                 found.append((_is_declared(contest, name), difference))
     return found

@@ -47,10 +47,12 @@ PORTABLE = ("durability", "isolation", "consistency")
 SYSTEM_TABLES = ("settings", "session", "start")
 #: How a system stores its tables.
 TABLE_FORMAT = "table_format"
+#: How a system's records are reached: by SQL, or below it.
+ACCESS = "access"
 #: Who built the programs of a server that was started.
 PACKAGER = "packager"
 #: Options of a system that need no prefix, because every kind has its own idea of them.
-BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
+BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT, ACCESS)
 _TABLES = ("system", "workload", "plan")
 
 

@@ -33,6 +33,7 @@ from ..model.boundary import (
 from ..model.levels import LOAD, PORTABLE
 from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
+from ..systems.access import only_sql
 from ..systems.base import Capabilities, System
 from ..systems.consistency import KEY as CONSISTENCY
 from ..systems.consistency import with_consistency
@@ -146,6 +147,7 @@ class Builder:
             asked = self._whole_load(combination).get(CONSISTENCY)
             place = self.source.where(self.source.place_of_option(name, CONSISTENCY))
             options = with_consistency(kind, options, None if asked is None else str(asked), place)
+            options = only_sql(options, kind, where)
             return options if kind.has_table_formats else only_plain(options, kind.kind, where)
 
     def capabilities(self, system: str) -> Capabilities:

@@ -178,6 +178,8 @@ class System(ABC):
     peer_of: ClassVar[str] = ""
     #: Whether a plan may choose the table format; else there is one, "plain".
     has_table_formats: ClassVar[bool] = False
+    #: Why nothing reads its rows in another way than the one that it has.
+    no_direct_access: ClassVar[str] = "its records are reached in one way"
     #: The size of its rows on disk.
     storage: ClassVar[SizeOnDisk] = SizeOnDisk()
     #: About how long a managed server of it takes to stop, start and be ready, on two cores: for a dry run.

@@ -177,6 +177,7 @@ class Sqlite(System):
     kind: ClassVar[str] = "sqlite"
     driver: ClassVar[str] = "sqlite"
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
+    no_direct_access = "what lies below its SQL finds rows by number alone, and records have keys of text"
     storage = STORAGE
     setting_example: ClassVar[str] = "cache_size = -65536"
 

@@ -2,12 +2,12 @@
 use super::PLACE;
 use super::choice::Choice;
 use super::errors::{execution, not_opened, prepare};
-use super::options::{CassandraBatch, CassandraSpec, Consistency, SerialConsistency};
+use super::options::{CassandraBatch, CassandraLayout, CassandraSpec, Consistency, SerialConsistency};
 use crate::server::address::Address;
 use crate::server::statement::start;
 use crate::server::target::Target;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
-use bakeoff_model::sql::Ask;
+use bakeoff_model::sql::{Ask, Dialect};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -32,6 +32,7 @@ const KEEPALIVE: Duration = Duration::from_secs(1);
 pub struct Cluster {
     pub library: Session,
     pub keyspace: String,
+    pub dialect: &'static Dialect,
     policy: Arc<dyn LoadBalancingPolicy>,
     endpoints: Arc<[SocketAddr]>,
     reads: Level,
@@ -82,6 +83,10 @@ impl Cluster {
         let cluster = Self {
             library,
             keyspace: spec.keyspace.clone(),
+            dialect: match spec.layout {
+                CassandraLayout::Hashed => &super::DIALECT,
+                CassandraLayout::Clustered => &super::CLUSTERED,
+            },
             policy: DefaultPolicy::builder().build(),
             endpoints,
             reads: level(spec.read_consistency.unwrap_or(spec.consistency)),

@@ -38,6 +38,9 @@ pub struct CassandraSpec {
     #[serde(default = "page_size_default")]
     #[schemars(range(min = 1, max = 100_000))]
     pub page_size: u32,
+    /// Where the rows of a record table (YCSB) lie.
+    #[serde(default)]
+    pub layout: CassandraLayout,
     /// How statements that are sent together are kept together.
     #[serde(default)]
     pub batch: CassandraBatch,
@@ -59,6 +62,7 @@ impl Default for CassandraSpec {
             read_consistency: None,
             serial_consistency: SerialConsistency::default(),
             page_size: page_size_default(),
+            layout: CassandraLayout::default(),
             batch: CassandraBatch::default(),
         }
     }
@@ -99,4 +103,14 @@ pub enum CassandraBatch {
     Logged,
     /// Without the log: where it fails, any part of them may have been applied.
     Unlogged,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum CassandraLayout {
+    /// Each in a partition of its own, spread over all nodes by a hash of its key. There are no scans.
+    #[default]
+    Hashed,
+    /// All in one partition, in the order of their keys: scans, on as many nodes as there are copies.
+    Clustered,
 }

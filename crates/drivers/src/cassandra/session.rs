@@ -1,5 +1,4 @@
 //! One of a plan's sessions: prepared statements, and one request on its way at a time, but for lookups that are asked for together.
-use super::DIALECT;
 use super::choice::Choice;
 use super::cluster::Cluster;
 use super::errors::{execution, in_batch, unreadable};
@@ -203,7 +202,7 @@ fn next_page(state: PagingStateResponse) -> Option<PagingState> {
 
 impl SqlSession for CassandraSession {
     fn dialect(&self) -> &'static Dialect {
-        &DIALECT
+        self.cluster.dialect
     }
 
     fn asked(&self) -> Option<u32> {

@@ -36,6 +36,7 @@ const REFUSED: &[u16] = &[
     1047, // the node is not ready (Galera)
     1050, 1051, 1054, // table exists, unknown table, unknown column
     1064, // syntax
+    1109, // no such table is open (HANDLER)
     1095, 1130, 1133, 1141, 1142, 1143, 1147, // rights
     1146, // no such table
     1153, // packet too large
@@ -44,6 +45,7 @@ const REFUSED: &[u16] = &[
     1396, 1410, 1419, 1524, // users
     1568, // isolation cannot change within a transaction
     1698, 1792, 1820, 1836, 1873, 1862, 3118, 3159, 3948, 4151,
+    6413, // parameters in a statement that takes none
 ];
 /// The server has given the statement up, says so, and has rolled it back; the transaction it belongs to is still open.
 const CANCELLED: &[u16] = &[

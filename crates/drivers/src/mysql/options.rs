@@ -36,10 +36,23 @@ pub struct MysqlSpec {
     /// server that asks for the password itself there is refused.
     #[serde(default)]
     pub server_public_key_file: Option<String>,
+    /// How records (YCSB) are read. Writes go by SQL either way.
+    #[serde(default)]
+    pub access: AccessPath,
     /// Appended to every CREATE TABLE: `PAGE_COMPRESSED=1`, `ENGINE=ROCKSDB`.
     #[serde(default)]
     #[schemars(extend("system" = true))]
     pub table_options: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessPath {
+    /// By prepared statements.
+    #[default]
+    Sql,
+    /// Below SQL, by HANDLER.
+    Direct,
 }
 
 /// Where troubles lie that no endpoint has.
@@ -93,6 +106,7 @@ mod tests {
             session_variables: Default::default(),
             client: None,
             server_public_key_file: None,
+            access: AccessPath::default(),
             table_options: String::new(),
         }
     }

@@ -8,16 +8,18 @@
 //! mysql_common's.
 mod answer;
 mod array;
+pub mod direct;
 mod kill;
 mod link;
 mod load;
 mod login;
+mod pipeline;
 mod read;
 mod request;
 
 use super::errors::at_commit;
 use super::kill::Origin;
-use super::options::{DRIVER, MysqlSpec, targets};
+use super::options::{AccessPath, DRIVER, MysqlSpec, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
@@ -30,10 +32,11 @@ use crate::server::tls::Encryption;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
-use bakeoff_model::any::AnySql;
-use bakeoff_model::driver::{Driver, Make, object};
+use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::driver::{AnyDriver, Driver, Make, formed, object};
 use bakeoff_model::needs::{Affected, Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
@@ -41,6 +44,7 @@ use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::Address;
+use direct::DirectDriver;
 use kill::Victim;
 use link::Link;
 use login::{Account, Terms, Trust};
@@ -53,8 +57,19 @@ pub(super) const CLIENT: ClientLibrary = ClientLibrary {
     name: "wire",
     runners: WireDriver::RUNNERS,
     offers: OFFERS,
-    make: Make::Sql(|spec| Ok(object(driver(spec)?, AnySql::beneath))),
+    make: Make::SqlAndRecords(sql, records),
 };
+
+fn sql(spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnySql>>, Trouble> {
+    Ok(object(driver(spec)?, AnySql::beneath))
+}
+
+fn records(spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
+    match registration::options::<MysqlSpec>(spec)?.access {
+        AccessPath::Sql => Ok(formed(sql(spec)?, AnyRecords::of_sql)),
+        AccessPath::Direct => Ok(object(DirectDriver::new(driver(spec)?), AnyRecords::new)),
+    }
+}
 
 fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
     WireDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
@@ -166,6 +181,8 @@ pub struct WireSession {
     row: RowBuf,
     done: OkPacket,
     tables: Tables,
+    /// A pipeline has begun a transaction and not ended it.
+    autocommit_off: bool,
     dialect: &'static Dialect,
     route: Arc<Route>,
     address: Address,
@@ -176,6 +193,8 @@ struct Prepared {
     columns: Box<[Kind]>,
     /// Of its parameters, as the server was last told.
     types: Box<[u8]>,
+    /// It changes nothing.
+    reads: bool,
     /// The beginning of its text, for errors.
     sql: Rc<str>,
 }
@@ -196,6 +215,7 @@ impl WireSession {
             row: RowBuf::default(),
             done: OkPacket::default(),
             tables: Tables::default(),
+            autocommit_off: false,
             dialect: &DIALECT,
             route: route.clone(),
             address,
@@ -241,7 +261,8 @@ impl WireSession {
         if params.len() != prepared.types.len() {
             return Err(wrong_count(prepared.types.len(), params.len(), &prepared.sql));
         }
-        request::execute(self.link.request(), prepared.id, &mut prepared.types, params);
+        let values = || params.iter().copied();
+        request::execute(self.link.request(), prepared.id, &mut prepared.types, values);
         let answer = match self.link.ask().await {
             Ok(()) => {
                 let rows = Rows::Binary(&mut prepared.columns);
@@ -274,8 +295,8 @@ impl WireSession {
         }
     }
 
-    async fn describe_statement(&mut self, sql: &str) -> Result<Prepared, OpError> {
-        request::prepare(self.link.request(), sql);
+    async fn describe_statement(&mut self, ask: &Ask<'_>) -> Result<Prepared, OpError> {
+        request::prepare(self.link.request(), ask.sql);
         self.link.ask().await?;
         let packet = self.link.packet().await?;
         let (id, columns, params) = match packet.split_first() {
@@ -295,7 +316,8 @@ impl WireSession {
             id,
             columns,
             types: vec![0; params.into()].into(),
-            sql: shared_start(sql),
+            reads: ask.reads,
+            sql: shared_start(ask.sql),
         })
     }
 }
@@ -328,7 +350,7 @@ impl SqlSession for WireSession {
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
         let prepared = self
-            .describe_statement(ask.sql)
+            .describe_statement(ask)
             .await
             .map_err(|error| error.with_statement(start(ask.sql)))?;
         // Most sessions prepare one or two; a vector would make room for four.
@@ -390,6 +412,14 @@ impl SqlSession for WireSession {
         let rows = self.load(&table, next).await;
         self.end(rows).await
     }
+
+    async fn run_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+        each: &mut dyn FnMut(usize, Part<'_>),
+    ) -> Result<(), OpError> {
+        self.pipelined(pipeline, each).await
+    }
 }
 
 impl Transactional for WireSession {
@@ -397,9 +427,17 @@ impl Transactional for WireSession {
         settings::begin(self, access).await
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await.map(drop).map_err(at_commit)
+        let committed = self.execute_text("COMMIT").await.map(drop).map_err(at_commit);
+        match self.autocommit_off && committed.is_ok() {
+            true => self.end_pipelined().await,
+            false => committed,
+        }
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
-        self.execute_text("ROLLBACK").await.map(drop)
+        self.execute_text("ROLLBACK").await?;
+        match self.autocommit_off {
+            true => self.end_pipelined().await,
+            false => Ok(()),
+        }
     }
 }

@@ -148,10 +148,11 @@ fn a_need_that_a_driver_lacks_is_refused() {
     };
     let meet = |kind, options| resolve(&request(kind, options)).unwrap().meet(&needs, "sysbench");
     assert_eq!(meet("postgresql", json!({"tls": true})), Ok(()));
-    let refused = meet("mysql", json!({})).unwrap_err();
+    assert_eq!(meet("mysql", json!({})), Ok(()));
+    let refused = meet("sqlite", json!({})).unwrap_err();
     assert_eq!(
         refused.what,
-        "sysbench needs statements sent together (a pipeline), which mysql does not offer"
+        "sysbench needs statements sent together (a pipeline), which sqlite does not offer"
     );
     assert_eq!(
         (&*refused.place, &*refused.hint),
@@ -160,6 +161,21 @@ fn a_need_that_a_driver_lacks_is_refused() {
             "choose another system, or options of the workload that do without"
         )
     );
+}
+
+#[test]
+fn an_option_may_offer_more() {
+    let needs = Needs {
+        offers: Offers::of(&[Offer::Scan]),
+        ..Needs::default()
+    };
+    let meet = |options| {
+        resolve(&request("cassandra", options))
+            .unwrap()
+            .meet(&needs, "ycsb")
+    };
+    assert!(meet(json!({})).is_err() && meet(json!({"layout": "hashed"})).is_err());
+    assert_eq!(meet(json!({"layout": "clustered"})), Ok(()));
 }
 
 #[test]

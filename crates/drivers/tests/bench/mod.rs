@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
 use bakeoff_drivers::cassandra::CassandraSpec;
-use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
+use bakeoff_drivers::mysql::wire::direct::DirectDriver;
+use bakeoff_drivers::mysql::{AccessPath, MysqlSpec};
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_drivers::redis::{RedisDriver, RedisSpec};
@@ -13,7 +14,7 @@ use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, Driver, Make, formed};
+use bakeoff_model::driver::{AnyDriver, Driver};
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer};
 use bakeoff_model::outcome::OpError;
@@ -63,6 +64,19 @@ impl Bench for MysqlWire {
     type Driver = WireDriver;
     fn driver() -> Option<WireDriver> {
         mysql_spec().map(|spec| wire_driver(spec, None))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// The same below SQL.
+pub struct MysqlDirect;
+
+impl Bench for MysqlDirect {
+    type Driver = DirectDriver;
+    fn driver() -> Option<DirectDriver> {
+        MysqlWire::driver().map(DirectDriver::new)
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)
@@ -119,6 +133,8 @@ pub struct System {
     pub client: &'static ClientLibrary,
     /// Levels of isolation that it has.
     pub levels: &'static [Isolation],
+    /// Its sessions read below SQL. What they read they hold open: another session's DROP TABLE waits for them.
+    pub direct: bool,
     spec: RunSpec,
 }
 
@@ -130,9 +146,21 @@ impl System {
             let Some(document) = document(driver) else {
                 continue;
             };
-            if offers.iter().all(|offer| driver.client.offers.has(*offer)) {
-                found.push(Self::new(driver, document));
+            let mut add = |document: Document| {
+                let has = driver.capabilities_with(document.as_object().unwrap()).offers;
+                if offers.iter().all(|offer| has.has(*offer)) {
+                    found.push(Self::new(driver, document));
+                }
+            };
+            let schema = driver.schema(&mut SchemaGenerator::default()).to_value();
+            for (option, value) in [("access", "direct"), ("layout", "clustered")] {
+                if schema["properties"].get(option).is_some() {
+                    let mut other = document.clone();
+                    other[option] = value.into();
+                    add(other);
+                }
             }
+            add(document);
         }
         found
     }
@@ -161,10 +189,11 @@ impl System {
     /// Of SQL and transactions.
     pub fn of_sql() -> impl Iterator<Item = Self> {
         let found = Self::at_hand(&[Offer::Transactions]).into_iter();
-        found.filter(|system| matches!(system.client.make, Make::Sql(_)))
+        found.filter(|system| system.client.make.sql().is_some() && !system.direct)
     }
 
     fn new(driver: &'static Registration, document: Document) -> Self {
+        let direct = document.get("access").is_some_and(|access| access == "direct");
         let run = json!({
             "format": 1, "phase": "run", "driver": document, "workload": { "kind": "ycsb" },
             "timeout_s": TIMEOUT.as_secs(),
@@ -172,6 +201,7 @@ impl System {
         Self {
             client: &driver.client,
             levels: driver.isolation,
+            direct,
             spec: serde_json::from_value(run).unwrap(),
         }
     }
@@ -185,29 +215,17 @@ impl System {
 
     /// A session of its own.
     pub async fn records(&self) -> AnyRecords {
-        session(&*match self.client.make {
-            Make::Records(make) => make(&self.spec).unwrap(),
-            Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_sql),
-            Make::Documents(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_documents),
-        })
-        .await
+        session(&*self.client.make.records(&self.spec).unwrap()).await
     }
 
     /// Where [`ClientLibrary::has_documents`].
     pub async fn documents(&self) -> AnyDocuments {
-        session(&*match self.client.make {
-            Make::Documents(make) => make(&self.spec).unwrap(),
-            Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyDocuments::of_sql),
-            Make::Records(make) => formed(make(&self.spec).unwrap(), AnyDocuments::of_records),
-        })
-        .await
+        session(&*self.client.make.documents(&self.spec).unwrap()).await
     }
 
     pub async fn sql(&self) -> AnySql {
-        match self.client.make {
-            Make::Sql(make) => session(&*make(&self.spec).unwrap()).await,
-            Make::Records(_) | Make::Documents(_) => panic!("{} speaks no SQL", self.client.name),
-        }
+        let make = self.client.make.sql().expect("it speaks SQL");
+        session(&*make(&self.spec).unwrap()).await
     }
 }
 
@@ -386,6 +404,7 @@ pub fn mysql_spec() -> Option<MysqlSpec> {
         session_variables: Default::default(),
         client: None,
         server_public_key_file: None,
+        access: AccessPath::Sql,
         table_options: String::new(),
     })
 }

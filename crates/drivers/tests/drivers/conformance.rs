@@ -313,7 +313,8 @@ async fn a_failing_operation_is_reported_as_failing(system: &System, spec: &Tabl
     load(&mut session, &["k"]).await;
     session.read(T, b"k", Fields::All).await.unwrap();
     let mut other = system.records().await;
-    other.drop_table(spec).await.unwrap();
+    let dropping = if system.direct { &mut session } else { &mut other };
+    dropping.drop_table(spec).await.unwrap();
 
     // Both where the statement is prepared already and where it is not.
     let refused = Outcome::Fail(FailClass::Refused);

@@ -11,8 +11,10 @@ mod cassandra;
 mod conformance;
 mod documents;
 mod embedded;
+mod mysql_direct;
 mod mysql_wire;
 mod null;
+mod pipelines;
 mod postgresql_wire;
 mod redis;
 #[path = "../scripted/mod.rs"]

@@ -2,7 +2,7 @@
 use super::client::{Session, driver, run};
 use super::server_cases::{T, ask, assert_lost, session, with};
 use crate::bench::{endpoint, open, row, table};
-use bakeoff_drivers::mysql::MysqlSpec;
+use bakeoff_drivers::mysql::{AccessPath, MysqlSpec};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, Outcome};
@@ -38,6 +38,7 @@ pub fn at(address: &str) -> Spec {
         session_variables: Default::default(),
         client: None,
         server_public_key_file: None,
+        access: AccessPath::Sql,
         table_options: String::new(),
     }
 }

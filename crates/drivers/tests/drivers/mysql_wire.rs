@@ -8,7 +8,8 @@ mod server_cases;
 use crate::scripted::{self, Conversation};
 use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::pipeline::{Part, Pipeline};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -90,6 +91,70 @@ fn a_commit_that_the_server_could_not_finish_is_unknown() {
         })
     });
     assert_eq!((error.outcome, &*error.code), (Outcome::Unknown, "1180"));
+}
+
+/// Three statements sent together to a server that answers them so; what the sink received, and how it ended. Afterwards
+/// the session asks again.
+fn piped(answers: [&[u8]; 3], also: Option<&[u8]>) -> (Vec<usize>, Option<OpError>, bool) {
+    let mut said = vec![
+        scripted::mysql_greeting(),
+        scripted::packet(2, scripted::OK),
+        scripted::answer(&[&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), // prepared, of no columns and no parameters
+    ];
+    said.extend(
+        answers
+            .iter()
+            .filter(|told| !told.is_empty())
+            .map(|told| scripted::answer(&[told])),
+    );
+    said.extend(also.map(|told| scripted::answer(&[told])));
+    let mut conversation = Conversation::new(said);
+    conversation.piece_bytes = 3;
+    scripted::serve(conversation, |address| {
+        client::run(async {
+            let mut session = server_cases::session(scripted::spec(address, false)).await;
+            let read = session.sql().prepare(&Ask::read("SELECT 1")).await.unwrap();
+            let mut pipeline = Pipeline::default();
+            (0..3).for_each(|_| pipeline.push(read, &[]));
+            let mut ended = Vec::new();
+            let mut each = |place: usize, _: Part<'_>| ended.push(place);
+            let outcome = session.sql().run_pipeline(&pipeline, &mut each).await;
+            let goes_on = session.sql().execute(read, &[]).await.is_ok();
+            (ended, outcome.err(), goes_on)
+        })
+    })
+}
+
+#[test]
+fn of_a_pipeline_the_first_error_counts_and_the_other_answers_are_taken_in() {
+    let first = b"\xFF\x14\x04#42S02first".as_slice();
+    let second = b"\xFF\x14\x04#42S02second".as_slice();
+    let ok = scripted::OK;
+    for (answers, told, message) in [
+        ([ok, first, ok], vec![0], Some("first")),
+        ([first, second, ok], vec![], Some("first")),
+        ([ok, ok, second], vec![0, 1], Some("second")),
+        ([ok, ok, ok], vec![0, 1, 2], None),
+    ] {
+        let (ended, error, goes_on) = piped(answers, Some(ok));
+        assert_eq!((ended, goes_on), (told, true), "{error:?}");
+        assert_eq!(error.as_ref().map(|error| &*error.message), message);
+    }
+}
+
+#[test]
+fn a_pipeline_whose_server_leaves_in_the_middle_is_lost() {
+    let shut_down = b"\xFF\x1D\x04#08S01Server shutdown".as_slice();
+    let ok = scripted::OK;
+    for (answers, told) in [
+        ([ok, b"", b""], vec![0]),
+        ([ok, ok, b""], vec![0, 1]),
+        ([ok, shut_down, b""], vec![0]),
+    ] {
+        let (ended, error, goes_on) = piped(answers, None);
+        assert_eq!((ended, goes_on), (told, false));
+        server_cases::assert_lost(&error.unwrap());
+    }
 }
 
 /// Passes on what the clients of a server say until two have been there and the second has left, and says what all said.

@@ -1,5 +1,6 @@
 //! What is PostgreSQL's own, through our own client.
 use crate::bench;
+use crate::pipelines::{count, inserted, numbered, told};
 #[path = "postgresql_cases.rs"]
 mod cases;
 #[path = "server_cases.rs"]
@@ -8,9 +9,8 @@ mod server_cases;
 use bakeoff_drivers::Secret;
 use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::pipeline::{Part, Pipeline};
-use bakeoff_model::sql::{Ask, SqlSession, Statement};
-use bakeoff_model::transaction::Transactional;
+use bakeoff_model::pipeline::Pipeline;
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 use std::io::{Read, Write};
 
@@ -120,137 +120,6 @@ fn notices_are_counted() {
             .await
             .unwrap();
         assert_eq!(sql.notices(), before + 1);
-    });
-}
-
-/// An empty table `(id int PRIMARY KEY, t text)` and the statements that put a row into it and take one out.
-async fn numbered(session: &mut impl SqlSession, test: &str) -> (String, [Statement; 2]) {
-    let table = format!("pipe{}_{test}", std::process::id());
-    for sql in [
-        format!("DROP TABLE IF EXISTS {table}"),
-        format!("CREATE TABLE {table} (id int PRIMARY KEY, t text)"),
-    ] {
-        session.execute_text(&sql).await.unwrap();
-    }
-    let insert = format!("INSERT INTO {table} VALUES ($1, $2)");
-    let select = format!("SELECT id, t FROM {table} WHERE id <= $1 ORDER BY id");
-    let insert = session.prepare(&Ask::write(&insert)).await.unwrap();
-    let select = session.prepare(&Ask::read(&select)).await.unwrap();
-    (table, [insert, select])
-}
-
-/// What the sink received for each place: rows as `id:length`, an end as `rows/affected`.
-async fn told(session: &mut impl SqlSession, pipeline: &Pipeline) -> (Vec<String>, Result<(), OpError>) {
-    let mut told = Vec::new();
-    let mut each = |place: usize, part: Part<'_>| {
-        told.push(match part {
-            Part::Row(row) => format!(
-                "{place} {}:{}",
-                row.cell(0).unwrap(),
-                row.cell(1).and_then(Value::bytes).map_or(0, <[u8]>::len)
-            ),
-            Part::End(rows, done) => format!("{place} {rows}/{}", done.affected.unwrap()),
-        });
-    };
-    let outcome = session.run_pipeline(pipeline, &mut each).await;
-    (told, outcome)
-}
-
-fn inserted(insert: Statement, ids: &[i64], text: &[u8]) -> Pipeline {
-    let mut pipeline = Pipeline::default();
-    pipeline.begin();
-    for id in ids {
-        pipeline.push(insert, &[Value::Int(*id), Value::Text(text)]);
-    }
-    pipeline
-}
-
-async fn count(session: &mut impl SqlSession, table: &str) -> String {
-    let mut found = String::new();
-    let mut each = |row: &bakeoff_model::row::RowBuf| found = row.cell(0).unwrap().to_string();
-    let sql = format!("SELECT count(*) FROM {table}");
-    session.query_text(&sql, &mut each).await.unwrap();
-    found
-}
-
-#[test]
-fn a_pipeline_is_answered_in_its_order() {
-    let Some(spec) = bench::postgresql_spec() else {
-        return;
-    };
-    client::run(async {
-        let mut session = server_cases::session(spec).await;
-        let sql = session.sql();
-        let (table, [insert, select]) = numbered(sql, "order").await;
-        let mut pipeline = inserted(insert, &[1, 2], b"abc");
-        pipeline.push(select, &[Value::Int(9)]);
-        pipeline.commit();
-        let (told, outcome) = told(sql, &pipeline).await;
-        outcome.unwrap();
-        assert_eq!(
-            told,
-            ["0 0/0", "1 0/1", "2 0/1", "3 1:3", "3 2:3", "3 2/0", "4 0/0"]
-        );
-        assert_eq!(count(sql, &table).await, "2");
-        told_nothing_of_an_empty_one(sql).await;
-        sql.execute_text(&format!("DROP TABLE {table}")).await.unwrap();
-    });
-}
-
-async fn told_nothing_of_an_empty_one(session: &mut impl SqlSession) {
-    let (told, outcome) = told(session, &Pipeline::default()).await;
-    assert!(told.is_empty() && outcome.is_ok());
-}
-
-/// Of pipelines that fit one piece, and of those that are sent in several.
-#[test]
-fn what_follows_a_statement_that_fails_is_not_carried_out() {
-    let Some(spec) = bench::postgresql_spec() else {
-        return;
-    };
-    client::run(async {
-        let mut session = server_cases::session(spec).await;
-        let sql = session.sql();
-        let (table, [insert, _]) = numbered(sql, "fails").await;
-        for text in [&[b'x'; 10][..], &[b'x'; 20_000]] {
-            let mut pipeline = inserted(insert, &[1, 2, 1, 3, 4, 5, 6, 7, 8], text);
-            pipeline.commit();
-            let (told, outcome) = told(sql, &pipeline).await;
-            let error = outcome.unwrap_err();
-            assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
-            assert!(
-                error.statement.as_ref().unwrap().starts_with("INSERT"),
-                "{error:?}"
-            );
-            assert_eq!(told, ["0 0/0", "1 0/1", "2 0/1"]);
-            let error = sql.undo(error).await;
-            assert!(!error.connection_lost);
-            assert_eq!(count(sql, &table).await, "0");
-        }
-        sql.execute_text(&format!("DROP TABLE {table}")).await.unwrap();
-    });
-}
-
-/// Both sides' sockets would be full before either has read.
-#[test]
-fn a_pipeline_may_be_longer_than_what_sockets_hold() {
-    let Some(spec) = bench::postgresql_spec() else {
-        return;
-    };
-    client::run(async {
-        let mut session = server_cases::session(spec).await;
-        let sql = session.sql();
-        let echo = sql
-            .prepare(&Ask::read("SELECT 1, repeat($1::text, 10)"))
-            .await
-            .unwrap();
-        let text = vec![b'x'; 20_000];
-        let mut pipeline = Pipeline::default();
-        (0..400).for_each(|_| pipeline.push(echo, &[Value::Text(&text)]));
-        let (told, outcome) = told(sql, &pipeline).await;
-        outcome.unwrap();
-        assert_eq!(told.len(), 800);
-        assert_eq!(told[798..], ["399 1:200000", "399 1/0"]);
     });
 }
 

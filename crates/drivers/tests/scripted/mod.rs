@@ -4,7 +4,7 @@ pub mod postgresql;
 
 use crate::bench::endpoint;
 use bakeoff_drivers::Secret;
-use bakeoff_drivers::mysql::MysqlSpec;
+use bakeoff_drivers::mysql::{AccessPath, MysqlSpec};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -46,6 +46,7 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
         session_variables: variables.into_iter().collect(),
         client: None,
         server_public_key_file: None,
+        access: AccessPath::Sql,
         table_options: String::new(),
     }
 }
@@ -311,6 +312,10 @@ fn mariadb() -> Conversation {
         prepared(&of_three(), 1, false),
         result(&of_three(), &[ROW, NULLS], false, Some(false)),
         text(&two, &[TEXT_ROW]),
+        answer(&[OK]), // of a pipeline: SET autocommit = 0
+        result(&of_three(), &[ROW], false, Some(false)),
+        answer(&[OK]),           // COMMIT
+        answer(&[OK]),           // SET autocommit = 1
         text(&two, &[]),         // which columns the table has
         text(&two[..1], &[TWO]), // and in which character sets
         answer(&[OK]),           // START TRANSACTION
@@ -340,6 +345,10 @@ fn mysql(deprecates_eof: bool) -> Conversation {
         prepared(&of_three(), 1, eof),
         result(&of_three(), &[ROW, NULLS], eof, None),
         text(&two, &[TEXT_ROW]),
+        answer(&[OK]), // of a pipeline: SET autocommit = 0
+        result(&of_three(), &[ROW], eof, None),
+        answer(&[OK]), // COMMIT
+        answer(&[OK]), // SET autocommit = 1
         text(&two, &[]),
         text(&two[..1], &[TWO]),
         answer(&[OK]),                     // START TRANSACTION

@@ -63,26 +63,26 @@ impl Form {
 
     pub fn sql(self, spec: &TableSpec, dialect: &Dialect) -> String {
         let name = Names { spec, dialect };
-        let (table, key) = (name.table(), name.key());
+        let (table, key, part) = (name.table(), name.key(), name.part());
         let one = dialect.placeholder(1);
         match self {
             Form::Read(selected) => format!(
-                "SELECT {} FROM {table} WHERE {key}={one}",
+                "SELECT {} FROM {table} WHERE {part}{key}={one}",
                 name.selected(selected)
             ),
             Form::Scan(selected) => {
                 let columns = name.selected(selected);
                 let limit = dialect.placeholder(2);
-                format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key} LIMIT {limit}")
+                format!("SELECT {columns} FROM {table} WHERE {part}{key}>={one} ORDER BY {key} LIMIT {limit}")
             }
             Form::ScanToEnd(selected) => {
                 let columns = name.selected(selected);
-                match dialect.token_ranges {
+                match dialect.pieces_of_records() {
                     Some(ranges) => format!(
                         "SELECT {columns} FROM {table}{}",
                         ranges.condition(dialect, &name.key())
                     ),
-                    None => format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}"),
+                    None => format!("SELECT {columns} FROM {table} WHERE {part}{key}>={one} ORDER BY {key}"),
                 }
             }
             Form::Update(UpdateOf::One(field)) => update(spec, dialect, &[field]),
@@ -92,10 +92,10 @@ impl Form {
                 &(0..spec.field_names.len() as u32).collect::<Vec<_>>(),
             ),
             Form::Insert => insert(spec, dialect, 1),
-            Form::Delete => format!("DELETE FROM {table} WHERE {key}={one}"),
+            Form::Delete => format!("DELETE FROM {table} WHERE {part}{key}={one}"),
             Form::Count => {
                 let piece = dialect
-                    .token_ranges
+                    .pieces_of_records()
                     .map(|ranges| ranges.condition(dialect, &name.key()));
                 format!("SELECT COUNT(*) FROM {table}{}", piece.unwrap_or_default())
             }
@@ -113,9 +113,10 @@ pub fn update(spec: &TableSpec, dialect: &Dialect, fields: &[u32]) -> String {
         .collect();
     let key = dialect.placeholder(fields.len() + 1);
     format!(
-        "UPDATE {} SET {} WHERE {}={key}",
+        "UPDATE {} SET {} WHERE {}{}={key}",
         name.table(),
         set.join(", "),
+        name.part(),
         name.key()
     )
 }
@@ -127,17 +128,20 @@ pub fn create_table(spec: &TableSpec, dialect: &Dialect) -> String {
         ValueType::Text => dialect.text_type.to_owned(),
         ValueType::Varchar(length) => typed(dialect.varchar_type, length),
     };
-    let mut columns = format!(
-        "{} {} PRIMARY KEY",
-        name.key(),
-        typed(dialect.key_type, spec.key_length)
-    );
+    let (key, key_type) = (name.key(), typed(dialect.key_type, spec.key_length));
+    let (mut columns, primary_key) = match dialect.one_part {
+        None => (format!("{key} {key_type} PRIMARY KEY"), String::new()),
+        Some(part) => (
+            format!("{part} {}, {key} {key_type}", dialect.byte_type),
+            format!(", PRIMARY KEY ({part}, {key})"),
+        ),
+    };
     for field in 0..spec.field_names.len() {
         // Writing to a String cannot fail.
         let _ = write!(columns, ", {} {value_type}", name.field(field));
     }
     format!(
-        "CREATE TABLE {} ({columns}){}",
+        "CREATE TABLE {} ({columns}{primary_key}){}",
         name.table(),
         dialect.table_suffix
     )
@@ -151,14 +155,17 @@ pub fn drop_table(spec: &TableSpec, dialect: &Dialect) -> String {
 pub fn insert(spec: &TableSpec, dialect: &Dialect, rows: usize) -> String {
     let name = Names { spec, dialect };
     let columns = spec.field_names.len() + 1;
+    let part = dialect.one_part.map(|part| format!("{part}, "));
     let mut sql = format!(
-        "INSERT INTO {} ({}, {}) VALUES ",
+        "INSERT INTO {} ({}{}, {}) VALUES ",
         name.table(),
+        part.as_deref().unwrap_or_default(),
         name.key(),
         name.fields()
     );
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
+        sql.push_str(if part.is_some() { "0, " } else { "" });
         for column in 0..columns {
             sql.push_str(if column == 0 { "" } else { ", " });
             sql.push_str(&dialect.placeholder(row * columns + column + 1));
@@ -180,6 +187,12 @@ impl Names<'_> {
 
     fn key(&self) -> String {
         self.dialect.quoted(&self.spec.key_column)
+    }
+
+    /// Of a condition on the key: what stands before it.
+    fn part(&self) -> String {
+        let part = self.dialect.one_part;
+        part.map(|part| format!("{part}=0 AND ")).unwrap_or_default()
     }
 
     fn field(&self, field: usize) -> String {
@@ -298,6 +311,38 @@ mod tests {
             Form::Read(Fields::All).sql(&spec(), &hashed),
             r#"SELECT "k", "a", "b" FROM "t" WHERE "k"=?"#
         );
+    }
+
+    #[test]
+    fn where_all_rows_lie_in_one_part_it_is_named_before_each_key() {
+        let parted = Dialect {
+            token_ranges: Some(TokenRanges { function: "token" }),
+            one_part: Some("part"),
+            ..DIALECT
+        };
+        let sql = |form: Form| form.sql(&spec(), &parted);
+        assert_eq!(
+            create_table(&spec(), &parted),
+            r#"CREATE TABLE "t" (part SMALLINT, "k" VARCHAR(50), "a" VARCHAR(20), "b" VARCHAR(20), PRIMARY KEY (part, "k")) WITH X"#
+        );
+        assert_eq!(
+            sql(Form::Insert),
+            r#"INSERT INTO "t" (part, "k", "a", "b") VALUES (0, ?, ?, ?)"#
+        );
+        assert_eq!(
+            sql(Form::Scan(Fields::One(0))),
+            r#"SELECT "a" FROM "t" WHERE part=0 AND "k">=? ORDER BY "k" LIMIT ?"#
+        );
+        assert_eq!(
+            sql(Form::ScanToEnd(Fields::One(0))),
+            r#"SELECT "a" FROM "t" WHERE part=0 AND "k">=? ORDER BY "k""#
+        );
+        assert_eq!(
+            sql(Form::Update(UpdateOf::One(1))),
+            r#"UPDATE "t" SET "b"=? WHERE part=0 AND "k"=?"#
+        );
+        assert_eq!(sql(Form::Delete), r#"DELETE FROM "t" WHERE part=0 AND "k"=?"#);
+        assert_eq!(sql(Form::Count), r#"SELECT COUNT(*) FROM "t""#);
     }
 
     #[test]

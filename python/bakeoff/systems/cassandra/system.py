@@ -91,12 +91,21 @@ FAMILY = CassandraFamily()
 #: Who may log in is in the data, which other clusters of this process may begin with.
 _PASSWORDS = Passwords()
 _POLL_S = 0.1
+#: Where rows lie: an option of the driver, and its default.
+_LAYOUT, _HASHED = "layout", "hashed"
 #: Of what nodes that have started still have to do.
 _TIMEOUT_S = 120.0
 
 
 class _Cluster(Server):
     _options: CassandraOptions
+
+    @classmethod
+    def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
+        """Of the driver's options one says how tables are made."""
+        layout = options.get(_LAYOUT, _HASHED)
+        made = {} if layout == _HASHED else {_LAYOUT: layout}
+        return {**super().shaping_options(options, durability), **made}
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
         return {
@@ -123,6 +132,7 @@ class _Cluster(Server):
             **self._survival().facts(),
             "consistency": writes if reads == writes else f"{writes}, of reads {reads}",
             "serial_consistency": driver["serial_consistency"],
+            **({} if driver[_LAYOUT] == _HASHED else {_LAYOUT: driver[_LAYOUT]}),
         }
 
 

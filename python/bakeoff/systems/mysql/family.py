@@ -76,6 +76,7 @@ class MySqlFamily(AddressedFamily[MySqlOptions]):
         "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
     }
     run_time = RUN_TIME
+    direct_reads = "reads by HANDLER, of which the server promises no consistent view; writes by SQL"
     formats: ClassVar[type[MySqlFormats]] = MySqlFormats
     ours = frozenset(
         {

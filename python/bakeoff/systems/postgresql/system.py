@@ -219,6 +219,7 @@ class PostgreSql(Replicated):
     kind: ClassVar[str] = "postgresql"
     group: ClassVar[str] = "SQL servers"
     summary: ClassVar[str] = "PostgreSQL server: managed, or existing by `address`"
+    no_direct_access = "its COPY and its cursors carry out a query as SELECT does, planned and by the same executor"
     storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY

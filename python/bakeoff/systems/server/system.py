@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.model.levels import TABLE_FORMAT
+from bakeoff.model.levels import ACCESS, TABLE_FORMAT
 from bakeoff.provision.installation import Installation
+from bakeoff.systems.access import DIRECT
 from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
 from bakeoff.systems.ledger import Ledger
 from bakeoff.systems.options import address_of
@@ -162,6 +163,8 @@ class Family(ABC, Generic[Read]):
     #: Settings of a managed server that bakeoff sets: it could not be isolated or found again otherwise.
     ours: ClassVar[Collection[str]]
     options: type[Read]
+    #: What reads below SQL are, where its driver has them.
+    direct_reads: ClassVar[str] = ""
     #: What one of its servers is asked.
     node: ClassVar[type[ServerNode]]
 
@@ -293,8 +296,11 @@ class Server(System):
 
     def table_facts(self, control: Control) -> dict[str, str]:
         asked = self._asked_format()
-        words = asked.words(control) if asked else ""
-        return {TABLE_FORMAT: words} if words else {}
+        words = {TABLE_FORMAT: asked.words(control) if asked else "", ACCESS: self._direct_reads()}
+        return {name: said for name, said in words.items() if said}
+
+    def _direct_reads(self) -> str:
+        return self.family.direct_reads if self._options.driver.get(ACCESS) == DIRECT else ""
 
     def _asked_format(self) -> TableFormats | None:
         return self.family.table_format(self._options, self._where)

@@ -53,6 +53,36 @@ impl Link {
         self.channel.exchange().await
     }
 
+    /// Several commands are to be written, each with `command`, and sent by `ask_all`.
+    pub fn begin_commands(&mut self) {
+        self.channel.request().clear();
+    }
+
+    /// Written so far.
+    pub fn commands_bytes(&mut self) -> usize {
+        self.channel.request().len()
+    }
+
+    #[inline]
+    pub fn command(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        append(self.channel.request(), write);
+    }
+
+    /// Sends all commands, and receives the first bytes of the first answer. Each is to be announced by `next_answer`.
+    pub async fn ask_all(&mut self) -> Result<(), OpError> {
+        self.consume();
+        if !self.channel.input().is_empty() {
+            return Err(self.unasked());
+        }
+        self.channel.exchange().await
+    }
+
+    /// The packets that follow answer the next command, and are numbered from 1 again.
+    #[inline]
+    pub fn next_answer(&mut self) {
+        self.next = 1;
+    }
+
     /// Sends the request as a new command, whose answer, if it has one, is to be waited for with `packet`.
     pub async fn tell(&mut self) -> Result<(), OpError> {
         self.seal(0)?;
@@ -167,6 +197,21 @@ impl Link {
     }
 }
 
+/// Another command, behind those written before.
+#[inline]
+fn append(request: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = request.len();
+    request.extend_from_slice(&[0; HEADER_BYTES]);
+    write(request);
+    if request.len() - start - HEADER_BYTES >= PAYLOAD_BYTES_MAX {
+        let mut long = request.split_off(start);
+        split(&mut long, 0);
+        request.append(&mut long);
+    } else {
+        write_header(&mut request[start..], 0);
+    }
+}
+
 #[inline]
 fn header(input: &[u8]) -> Option<(usize, u8)> {
     let header = input.first_chunk::<HEADER_BYTES>()?;
@@ -181,9 +226,15 @@ fn seal(request: &mut Vec<u8>, sequence: u8) -> u8 {
     if length >= PAYLOAD_BYTES_MAX {
         return split(request, sequence);
     }
-    let [a, b, c, _] = (length as u32).to_le_bytes();
-    request[..HEADER_BYTES].copy_from_slice(&[a, b, c, sequence]);
+    write_header(request, sequence);
     sequence
+}
+
+/// Of a payload that is short enough for one.
+#[inline]
+fn write_header(packet: &mut [u8], sequence: u8) {
+    let [a, b, c, _] = ((packet.len() - HEADER_BYTES) as u32).to_le_bytes();
+    packet[..HEADER_BYTES].copy_from_slice(&[a, b, c, sequence]);
 }
 
 #[cold]
@@ -215,6 +266,22 @@ mod tests {
         assert_eq!(request.len(), 2 * HEADER_BYTES + PAYLOAD_BYTES_MAX);
         assert_eq!(request[..4], [0xFF, 0xFF, 0xFF, 0]);
         assert_eq!(request[request.len() - 4..], [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn commands_follow_each_other_each_numbered_from_its_own_beginning() {
+        let mut two = Vec::new();
+        for payload in [&b"ab"[..], b""] {
+            append(&mut two, |request| request.extend_from_slice(payload));
+        }
+        assert_eq!(two, [2, 0, 0, 0, b'a', b'b', 0, 0, 0, 0]);
+        let mut long = two;
+        append(&mut long, |request| {
+            request.resize(request.len() + PAYLOAD_BYTES_MAX, 7)
+        });
+        assert_eq!(long.len(), 10 + 2 * HEADER_BYTES + PAYLOAD_BYTES_MAX);
+        assert_eq!(long[10..14], [0xFF, 0xFF, 0xFF, 0]);
+        assert_eq!(long[long.len() - 4..], [0, 0, 0, 1]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::server::errors::malformed;
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::Value;
 
 /// Warnings read per statement; beyond these it is enough to know that there are more.
@@ -85,7 +85,7 @@ impl WireSession {
         next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         let sql = bulk::insert_statement(table);
-        let prepared = self.describe_statement(&sql).await;
+        let prepared = self.describe_statement(&Ask::write(&sql)).await;
         let id = prepared.map_err(|error| error.with_statement(start(&sql)))?.id;
         let stored = self.send_arrays(Array::new(table, id), &sql, next).await;
         if stored.as_ref().is_err_and(|error| error.connection_lost) {

@@ -34,20 +34,26 @@ pub fn close(request: &mut Vec<u8>, statement_id: u32) {
 }
 
 /// `types`: the parameter types that this statement last sent (one byte each, 0 before the first time). They are sent
-/// again only when they change.
+/// again only when they change. `params`: the values, each time from the first.
 #[inline]
-pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], params: &[Value<'_>]) {
+pub fn execute<'a, I: ExactSizeIterator<Item = Value<'a>>>(
+    request: &mut Vec<u8>,
+    statement_id: u32,
+    types: &mut [u8],
+    params: impl Fn() -> I,
+) {
     request.push(COM_STMT_EXECUTE);
     request.extend_from_slice(&statement_id.to_le_bytes());
     // No cursor; executed once.
     request.extend_from_slice(&[0, 1, 0, 0, 0]);
-    if params.is_empty() {
+    let count = params().len();
+    if count == 0 {
         return;
     }
     let nulls_at = request.len();
-    request.resize(nulls_at + params.len().div_ceil(8), 0);
+    request.resize(nulls_at + count.div_ceil(8), 0);
     let mut changed = false;
-    for (index, (param, known)) in params.iter().zip(types.iter_mut()).enumerate() {
+    for (index, (param, known)) in params().zip(types.iter_mut()).enumerate() {
         let wanted = match param {
             Value::Null => {
                 request[nulls_at + index / 8] |= 1 << (index % 8);
@@ -72,8 +78,8 @@ pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], param
             request.extend_from_slice(&[*known, 0]);
         }
     }
-    for param in params {
-        match *param {
+    for param in params() {
+        match param {
             Value::Null => {}
             Value::Bool(value) => request.push(value.into()),
             Value::Int(value) => request.extend_from_slice(&value.to_le_bytes()),
@@ -132,7 +138,7 @@ mod tests {
         let mut types = [0, 0];
         let mut written = |params: &[Value<'_>]| {
             let mut request = vec![];
-            execute(&mut request, 7, &mut types, params);
+            execute(&mut request, 7, &mut types, || params.iter().copied());
             request
         };
         let head = [0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0];
