@@ -195,7 +195,7 @@ fn among(range: &RangeInclusive<i64>, random: &mut Random) -> i64 {
     range.start().wrapping_add_unsigned(random.below(width))
 }
 
-/// Of the years 2000 to 2031.
+/// Of the years 2000 to 2033.
 fn moment(with_time: bool, random: &mut Random, out: &mut Vec<u8>) {
     const SECONDS: u64 = 1 << 30;
     let seconds = 946_684_800 + random.below(SECONDS) as i64;
