@@ -14,7 +14,7 @@ use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, Driver};
+use bakeoff_model::driver::{AnyDriver, Driver, Make};
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer};
 use bakeoff_model::outcome::OpError;
@@ -136,6 +136,8 @@ pub struct System {
     /// Its sessions read below SQL. What they read they hold open: another session's DROP TABLE waits for them.
     pub direct: bool,
     spec: RunSpec,
+    /// Its records are documents.
+    as_documents: bool,
 }
 
 impl System {
@@ -192,6 +194,20 @@ impl System {
         found.filter(|system| system.client.make.sql().is_some() && !system.direct)
     }
 
+    /// Those whose records can be kept as documents too, and are.
+    pub fn with_records_as_documents(offers: &[Offer]) -> impl Iterator<Item = Self> {
+        let found = Self::at_hand(offers).into_iter();
+        let able = found.filter(|system| {
+            let offers = system.client.offers;
+            let patches = offers.has(Offer::Patch) || offers.has(Offer::Revisions);
+            patches && !matches!(system.client.make, Make::Documents(_))
+        });
+        able.map(|system| Self {
+            as_documents: true,
+            ..system
+        })
+    }
+
     fn new(driver: &'static Registration, document: Document) -> Self {
         let direct = document.get("access").is_some_and(|access| access == "direct");
         let run = json!({
@@ -203,6 +219,7 @@ impl System {
             levels: driver.isolation,
             direct,
             spec: serde_json::from_value(run).unwrap(),
+            as_documents: false,
         }
     }
 
@@ -215,6 +232,9 @@ impl System {
 
     /// A session of its own.
     pub async fn records(&self) -> AnyRecords {
+        if self.as_documents {
+            return AnyRecords::of_documents(self.documents().await);
+        }
         session(&*self.client.make.records(&self.spec).unwrap()).await
     }
 

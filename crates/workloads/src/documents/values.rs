@@ -160,7 +160,7 @@ fn draw(generator: &Generator, mut random: Random, out: &mut Vec<u8>) {
                 let word = (2 + (bits & 7) + (bits >> 3 & 1)).min(left);
                 bits >>= 4;
                 for _ in 0..word {
-                    out.push(b'a' + ((bits & 31) * 26 >> 5) as u8);
+                    out.push(b'a' + (((bits & 31) * 26) >> 5) as u8);
                     bits >>= 5;
                 }
                 left -= word;
@@ -195,7 +195,7 @@ fn among(range: &RangeInclusive<i64>, random: &mut Random) -> i64 {
     range.start().wrapping_add_unsigned(random.below(width))
 }
 
-/// Of the years 2000 to 2031.
+/// Of the years 2000 to 2033.
 fn moment(with_time: bool, random: &mut Random, out: &mut Vec<u8>) {
     const SECONDS: u64 = 1 << 30;
     let seconds = 946_684_800 + random.below(SECONDS) as i64;
@@ -327,7 +327,8 @@ fn same(wanted: &[u8], found: &[u8], [a, b]: &mut [Vec<u8>; 2]) -> bool {
         return true;
     }
     if wanted.first() == Some(&b'"') {
-        (a.clear(), b.clear());
+        a.clear();
+        b.clear();
         return unescape(wanted, a) && unescape(found, b) && a == b;
     }
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
