@@ -4,6 +4,8 @@
 //! Copy [`null`] to begin a new one: it is the smallest complete driver. SQL systems implement
 //! [`bakeoff_model::sql::SqlSession`] and get records from [`bakeoff_model::sql_records`]. Its [`Registration`] says the rest.
 
+#[cfg(feature = "avatica")]
+pub mod avatica;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
 #[cfg(feature = "mysql")]
@@ -41,4 +43,6 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "avatica")]
+    &avatica::DRIVER,
 ];

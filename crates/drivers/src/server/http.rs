@@ -243,6 +243,19 @@ impl Http {
         self.reply.field(input, name)
     }
 
+    /// Sends a last request without waiting, as far as that goes; false: that is not possible.
+    pub fn say(&mut self, template: &Template, body: &[u8]) -> bool {
+        let Some(channel) = &mut self.channel else {
+            return false;
+        };
+        if self.is_owed || !self.reply.leaves_connection() {
+            return false;
+        }
+        let length = format!("Content-Length: {}\r\n\r\n", body.len());
+        channel.say(&[&template.first, &template.rest, length.as_bytes(), body].concat());
+        true
+    }
+
     #[inline]
     fn request(&mut self) -> Result<&mut Vec<u8>, OpError> {
         match &mut self.channel {
