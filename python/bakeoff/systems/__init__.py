@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bakeoff.systems.avatica.hsqldb import AvaticaHsqldb
+from bakeoff.systems.avatica.leanxcale import LeanXcale
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.mysql.galera import Galera
@@ -19,6 +21,8 @@ SYSTEMS: dict[str, type[System]] = {
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
     "redis": Redis,
+    "avatica-hsqldb": AvaticaHsqldb,
+    "leanxcale": LeanXcale,
     "sqlite": Sqlite,
     "null": Null,
 }

@@ -32,6 +32,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("SQLSyntaxErrorException", "42000"),
     ("SQLFeatureNotSupportedException", "0A000"),
     ("SQLInvalidAuthorizationSpecException", "28000"),
+    ("SQLException: statement is invalid", "07502"), // its table is gone
     ("SQLNonTransientConnectionException", "08000"),
     ("SQLTransientConnectionException", "08000"),
     // Of a batch, the words alone tell (HSQLDB, sql-state-messages).

@@ -3,7 +3,7 @@
 //! Source: Calcite Avatica, requests.proto, responses.proto, common.proto (`WireMessage`).
 use super::errors::{gone, refused, server_error};
 use super::protobuf::{close, next, number, open, text};
-use super::values;
+use super::values::{self, Column};
 use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -111,10 +111,12 @@ pub fn prepare_and_execute(out: &mut Vec<u8>, connection: &[u8], statement: u64,
 
 /// `handle`: as [`handle`] wrote it.
 #[inline]
-pub fn execute(out: &mut Vec<u8>, handle: &[u8], params: &[Value<'_>]) {
+pub fn execute(out: &mut Vec<u8>, handle: &[u8], kinds: &[Param], params: &[Value<'_>]) {
     wrap(out, Request::Execute, |out| {
         out.extend_from_slice(handle);
-        params.iter().for_each(|param| values::write(out, 2, *param));
+        for (param, kind) in params.iter().zip(kinds) {
+            values::write(out, 2, kind.take(*param));
+        }
         number(out, 4, 1); // parameters are said, if only that there are none
         number(out, 5, FRAME_ROWS);
     });
@@ -140,9 +142,11 @@ pub fn execute_batch(out: &mut Vec<u8>, connection: &[u8], statement: u64, rows:
     });
 }
 
-pub fn batch_row(out: &mut Vec<u8>, row: &RowBuf) {
+pub fn batch_row(out: &mut Vec<u8>, kinds: &[Param], row: &RowBuf) {
     let begin = open(out, 3);
-    row.cells().for_each(|cell| values::write(out, 1, cell));
+    for (cell, kind) in row.cells().zip(kinds) {
+        values::write(out, 1, kind.take(cell));
+    }
     close(out, begin);
 }
 
@@ -153,6 +157,32 @@ pub fn fetch(out: &mut Vec<u8>, connection: &[u8], statement: u64, offset: u64) 
         number(out, 3, offset);
         number(out, 5, FRAME_ROWS);
     });
+}
+
+/// What a parameter takes: whether a value's bytes are text is for the column to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    Bytes,
+    Other,
+}
+
+impl Param {
+    /// By its number in java.sql.Types: BLOB, BINARY, VARBINARY and LONGVARBINARY are bytes.
+    fn of(kind: u64) -> Self {
+        match kind as i32 {
+            2004 | -4..=-2 => Self::Bytes,
+            _ => Self::Other,
+        }
+    }
+
+    #[inline]
+    fn take(self, value: Value<'_>) -> Value<'_> {
+        match (self, value) {
+            (Self::Bytes, Value::Text(bytes)) => Value::Bytes(bytes),
+            (Self::Other, Value::Bytes(bytes)) => Value::Text(bytes),
+            (_, value) => value,
+        }
+    }
 }
 
 /// The message in an answer.
@@ -200,10 +230,11 @@ pub struct Executed {
     pub affected: Option<u64>,
 }
 
-/// Of an `ExecuteResponse`; its rows go to `each`.
+/// Of an `ExecuteResponse`; its rows go to `each`. Columns that are not known from before are taken from it.
 #[inline]
 pub fn executed(
     mut message: &[u8],
+    columns: Columns<'_>,
     row: &mut RowBuf,
     each: &mut dyn FnMut(&RowBuf),
 ) -> Result<Executed, OpError> {
@@ -225,27 +256,58 @@ pub fn executed(
         done: true,
         ..Executed::default()
     };
-    let mut count = 0;
-    let mut frame = None;
+    let (mut count, mut signature, mut frame) = (0, &b""[..], None);
     while let Some((field, value)) = next(&mut result)? {
         match field {
             2 => executed.statement = value.number()?,
+            4 => signature = value.bytes()?,
             5 => frame = Some(value.bytes()?),
             6 => count = value.number()?,
             _ => {}
         }
     }
+    let columns = match columns {
+        Columns::Known(columns) => columns,
+        Columns::Said(columns) => {
+            *columns = described(signature)?.0;
+            columns
+        }
+    };
     match frame {
-        Some(frame) => (executed.rows, executed.done) = rows(frame, row, each)?,
+        Some(frame) => (executed.rows, executed.done) = rows(frame, columns, row, each)?,
         // -1: what has rows.
         None => executed.affected = Some(if count == u64::MAX { 0 } else { count }),
     }
     Ok(executed)
 }
 
+/// Those of an answer.
+pub enum Columns<'a> {
+    /// As the statement was described when it was prepared.
+    Known(&'a [Column]),
+    Said(&'a mut Vec<Column>),
+}
+
+/// Of a `Signature`: columns, and parameters.
+fn described(mut signature: &[u8]) -> Result<(Vec<Column>, Vec<Param>), OpError> {
+    let (mut columns, mut params) = (vec![], vec![]);
+    while let Some((field, value)) = next(&mut signature)? {
+        match field {
+            1 => {
+                let kind = message_in(value.bytes()?, 20)?.unwrap_or_default();
+                columns.push(Column::of(number_in(kind, 1)?));
+            }
+            3 => params.push(Param::of(number_in(value.bytes()?, 4)?)),
+            _ => {}
+        }
+    }
+    Ok((columns, params))
+}
+
 /// Of a `FetchResponse`: rows, and whether they were the last.
 pub fn fetched(
     mut message: &[u8],
+    columns: &[Column],
     row: &mut RowBuf,
     each: &mut dyn FnMut(&RowBuf),
 ) -> Result<(u64, bool), OpError> {
@@ -258,14 +320,19 @@ pub fn fetched(
         }
     }
     match frame {
-        Some(frame) if !missing => rows(frame, row, each),
+        Some(frame) if !missing => rows(frame, columns, row, each),
         _ => Err(gone("the server does not know the rows any more")),
     }
 }
 
 /// Of a frame.
 #[inline]
-fn rows(mut frame: &[u8], row: &mut RowBuf, each: &mut dyn FnMut(&RowBuf)) -> Result<(u64, bool), OpError> {
+fn rows(
+    mut frame: &[u8],
+    columns: &[Column],
+    row: &mut RowBuf,
+    each: &mut dyn FnMut(&RowBuf),
+) -> Result<(u64, bool), OpError> {
     let (mut seen, mut done) = (0, false);
     while let Some((field, value)) = next(&mut frame)? {
         match field {
@@ -275,7 +342,8 @@ fn rows(mut frame: &[u8], row: &mut RowBuf, each: &mut dyn FnMut(&RowBuf)) -> Re
                 let mut cells = value.bytes()?;
                 while let Some((field, cell)) = next(&mut cells)? {
                     if field == 1 {
-                        read_cell(cell.bytes()?, row)?;
+                        let column = columns.get(row.len()).copied().unwrap_or(Column::Other);
+                        read_cell(cell.bytes()?, column, row)?;
                     }
                 }
                 each(row);
@@ -292,7 +360,7 @@ fn rows(mut frame: &[u8], row: &mut RowBuf, each: &mut dyn FnMut(&RowBuf)) -> Re
 
 /// A cell says its value twice, for older clients.
 #[inline]
-fn read_cell(mut cell: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
+fn read_cell(mut cell: &[u8], column: Column, row: &mut RowBuf) -> Result<(), OpError> {
     let mut said = None;
     while let Some((field, value)) = next(&mut cell)? {
         match field {
@@ -302,38 +370,21 @@ fn read_cell(mut cell: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
         }
     }
     match said {
-        Some(value) => values::read(value, row),
+        Some(value) => values::read(value, column, row),
         None => Err(malformed("a cell without a value")),
     }
 }
 
-/// Of a `PrepareResponse`: the statement's number, and how many parameters it has.
-pub fn prepared(message: &[u8]) -> Result<(u64, usize), OpError> {
-    let mut handle = message_in(message, 1)?.ok_or_else(|| malformed("a statement without a handle"))?;
-    let (mut statement, mut signature) = (0, &b""[..]);
-    while let Some((field, value)) = next(&mut handle)? {
-        match field {
-            2 => statement = value.number()?,
-            3 => signature = value.bytes()?,
-            _ => {}
-        }
-    }
-    let mut params = 0;
-    while let Some((field, _)) = next(&mut signature)? {
-        params += usize::from(field == 3);
-    }
-    Ok((statement, params))
+/// Of a `PrepareResponse`: the statement's number, and what was said of it.
+pub fn prepared(message: &[u8]) -> Result<(u64, Vec<Column>, Vec<Param>), OpError> {
+    let handle = message_in(message, 1)?.ok_or_else(|| malformed("a statement without a handle"))?;
+    let (columns, params) = described(message_in(handle, 3)?.unwrap_or_default())?;
+    Ok((number_in(handle, 2)?, columns, params))
 }
 
 /// Of a `CreateStatementResponse`.
-pub fn created(mut message: &[u8]) -> Result<u64, OpError> {
-    let mut statement = 0;
-    while let Some((field, value)) = next(&mut message)? {
-        if field == 2 {
-            statement = value.number()?;
-        }
-    }
-    Ok(statement)
+pub fn created(message: &[u8]) -> Result<u64, OpError> {
+    number_in(message, 2)
 }
 
 /// Of a `ConnectionSyncResponse`.
@@ -376,6 +427,17 @@ fn message_in(mut message: &[u8], wanted: u64) -> Result<Option<&[u8]>, OpError>
     while let Some((field, value)) = next(&mut message)? {
         if field == wanted {
             found = Some(value.bytes()?);
+        }
+    }
+    Ok(found)
+}
+
+/// 0 where it is not said, as the encoding has it.
+fn number_in(mut message: &[u8], wanted: u64) -> Result<u64, OpError> {
+    let mut found = 0;
+    while let Some((field, value)) = next(&mut message)? {
+        if field == wanted {
+            found = value.number()?;
         }
     }
     Ok(found)

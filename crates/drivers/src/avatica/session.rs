@@ -4,7 +4,8 @@
 //! Whether statements commit themselves is a property of the connection, as in JDBC. It is set when it changes, so a session
 //! that works in transactions alone sends nothing for their beginning.
 use super::errors::at_commit;
-use super::messages::{self, Executed, Properties, Request};
+use super::messages::{self, Columns, Executed, Param, Properties, Request};
+use super::values::Column;
 use super::{DIALECT, Endpoint};
 use crate::server::errors::{not_one, wrong_count};
 use crate::server::http::Http;
@@ -34,6 +35,8 @@ pub struct AvaticaSession {
     connection: Box<[u8]>,
     /// Runs statements in text.
     text_statement: u64,
+    /// Columns of the last statement in text.
+    text_columns: Vec<Column>,
     statements: Vec<Prepared>,
     row: RowBuf,
     in_transaction: bool,
@@ -46,7 +49,8 @@ pub struct AvaticaSession {
 struct Prepared {
     handle: Box<[u8]>,
     statement: u64,
-    params: usize,
+    params: Box<[Param]>,
+    columns: Box<[Column]>,
     sql: Rc<str>,
 }
 
@@ -80,6 +84,7 @@ impl AvaticaSession {
             endpoint: endpoint.clone(),
             connection: new_name(),
             text_statement: 0,
+            text_columns: Vec::new(),
             statements: Vec::new(),
             row: RowBuf::default(),
             in_transaction: false,
@@ -184,27 +189,30 @@ impl AvaticaSession {
             ..
         } = self;
         let prepared = &statements[statement.0 as usize];
-        if params.len() != prepared.params {
-            return Err(wrong_count(prepared.params, params.len(), &prepared.sql));
+        if params.len() != prepared.params.len() {
+            return Err(wrong_count(prepared.params.len(), params.len(), &prepared.sql));
         }
-        messages::execute(http.begin_body(&endpoint.post).await?, &prepared.handle, params);
+        let out = http.begin_body(&endpoint.post).await?;
+        messages::execute(out, &prepared.handle, &prepared.params, params);
+        let columns = Columns::Known(&prepared.columns);
         let executed = match http.exchange().await {
             Ok(status) => messages::unwrap(status, http.answer())
-                .and_then(|message| messages::executed(message, row, each)),
+                .and_then(|message| messages::executed(message, columns, row, each)),
             Err(error) => Err(error),
         };
         match executed {
             Ok(executed) if executed.done => Ok(executed),
-            Ok(executed) => self.fetch(executed, each).await,
+            Ok(executed) => self.fetch(executed, Some(statement), each).await,
             Err(error) => Err(error),
         }
         .map_err(|error| error.with_statement(&*self.statements[statement.0 as usize].sql))
     }
 
-    /// The rows that are left.
+    /// The rows that are left; of a statement in text where none is named.
     async fn fetch(
         &mut self,
         mut executed: Executed,
+        of: Option<Statement>,
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<Executed, OpError> {
         while !executed.done {
@@ -214,13 +222,19 @@ impl AvaticaSession {
                 endpoint,
                 connection,
                 row,
+                statements,
+                text_columns,
                 ..
             } = self;
+            let columns = match of {
+                Some(statement) => &statements[statement.0 as usize].columns,
+                None => &text_columns[..],
+            };
             let out = http.begin_body(&endpoint.post).await?;
             messages::fetch(out, connection, statement, offset);
             let status = http.exchange().await?;
             let message = messages::unwrap(status, http.answer())?;
-            let (rows, done) = messages::fetched(message, row, each)?;
+            let (rows, done) = messages::fetched(message, columns, row, each)?;
             executed.rows += rows;
             executed.done = done;
         }
@@ -234,18 +248,20 @@ impl AvaticaSession {
             endpoint,
             connection,
             text_statement,
+            text_columns,
             row,
             ..
         } = self;
+        let columns = Columns::Said(text_columns);
         let out = http.begin_body(&endpoint.post).await?;
         messages::prepare_and_execute(out, connection, *text_statement, sql);
         let executed = match http.exchange().await {
             Ok(status) => messages::unwrap(status, http.answer())
-                .and_then(|message| messages::executed(message, row, each)),
+                .and_then(|message| messages::executed(message, columns, row, each)),
             Err(error) => Err(error),
         };
         match executed {
-            Ok(executed) => self.fetch(executed, each).await,
+            Ok(executed) => self.fetch(executed, None, each).await,
             Err(error) => Err(error),
         }
         .map_err(|error| error.with_statement(start(sql)))
@@ -279,7 +295,7 @@ impl AvaticaSession {
                 if !next(&mut self.row) {
                     break;
                 }
-                messages::batch_row(&mut rows, &self.row);
+                messages::batch_row(&mut rows, &self.statements[at].params, &self.row);
                 count += 1;
             }
             if count == 0 {
@@ -325,12 +341,13 @@ impl SqlSession for AvaticaSession {
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
         let asked = self.ask(|out, connection| messages::prepare(out, connection, ask.sql));
         let said = asked.await.and_then(messages::prepared);
-        let (statement, params) = said.map_err(|error| error.with_statement(start(ask.sql)))?;
+        let (statement, columns, params) = said.map_err(|error| error.with_statement(start(ask.sql)))?;
         let number = self.statements.len() as u32;
         self.statements.push(Prepared {
             handle: messages::handle(&self.connection, statement),
             statement,
-            params,
+            params: params.into(),
+            columns: columns.into(),
             sql: shared_start(ask.sql),
         });
         Ok(Statement(number))

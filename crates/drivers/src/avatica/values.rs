@@ -107,9 +107,32 @@ fn written(out: &mut Vec<u8>, rep: u64, value: &dyn std::fmt::Display) {
     text(out, STRING_VALUE, &buffer[..TEXT_BYTES_MAX - left]);
 }
 
+/// What a column holds, where a value does not say it: the server sends dates and times as plain numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Days.
+    Date,
+    /// Milliseconds, as the next.
+    Time,
+    Moment,
+    Other,
+}
+
+impl Column {
+    /// By its number in java.sql.Types.
+    pub fn of(kind: u64) -> Self {
+        match kind {
+            91 => Self::Date,
+            92 => Self::Time,
+            93 => Self::Moment,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Appends one to a row.
 #[inline]
-pub fn read(mut message: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
+pub fn read(mut message: &[u8], column: Column, row: &mut RowBuf) -> Result<(), OpError> {
     let (mut rep, mut whole, mut float, mut is_null) = (rep::PRIMITIVE_BOOLEAN, 0, 0.0, false);
     let (mut string, mut bytes, mut flag) = (&b""[..], &b""[..], false);
     while let Some((field, value)) = next(&mut message)? {
@@ -128,7 +151,12 @@ pub fn read(mut message: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
         _ if is_null => Value::Null,
         rep::NULL => Value::Null,
         rep::PRIMITIVE_BOOLEAN | rep::BOOLEAN => Value::Bool(flag),
-        rep if rep::INTEGERS.contains(&rep) => Value::Int(whole),
+        rep if rep::INTEGERS.contains(&rep) => match column {
+            Column::Other => Value::Int(whole),
+            Column::Moment => moment(Some(whole))?,
+            Column::Date => moment(whole.checked_mul(DAY_MS))?,
+            Column::Time => return time_of_day(whole, row),
+        },
         rep if rep::CHARACTERS.contains(&rep) => Value::Text(string),
         rep::BYTE_STRING => Value::Bytes(bytes),
         rep::DOUBLE | rep::PRIMITIVE_DOUBLE => Value::Float(float),
@@ -192,7 +220,7 @@ mod tests {
             panic!("{message:?}");
         };
         assert!(rest.is_empty());
-        read(typed, &mut row).unwrap();
+        read(typed, Column::Other, &mut row).unwrap();
         row
     }
 
@@ -239,12 +267,13 @@ mod tests {
 
     #[test]
     fn what_a_server_alone_says_is_read() {
-        let said = |kind: u64, write: &dyn Fn(&mut Vec<u8>)| {
+        let said_of = |column: Column, kind: u64, write: &dyn Fn(&mut Vec<u8>)| {
             let (mut message, mut row) = (vec![], RowBuf::default());
             number(&mut message, TYPE, kind);
             write(&mut message);
-            read(&message, &mut row).map(|()| row.cell(0).unwrap().to_string())
+            read(&message, column, &mut row).map(|()| row.cell(0).unwrap().to_string())
         };
+        let said = |kind: u64, write: &dyn Fn(&mut Vec<u8>)| said_of(Column::Other, kind, write);
         let whole = |value: i64| move |out: &mut Vec<u8>| signed(out, NUMBER_VALUE, value);
         assert_eq!(
             said(rep::TIMESTAMP, &whole(1)).unwrap(),

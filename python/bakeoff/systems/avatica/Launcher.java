@@ -2,6 +2,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
 import org.apache.calcite.avatica.jdbc.JdbcMeta;
@@ -13,8 +14,8 @@ import org.apache.calcite.avatica.server.HttpServer;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * Avatica's standalone server, but it listens on one address, has one account, and forgets no session during a run. Its own
- * program (StandaloneServer) binds all interfaces and has an option for neither.
+ * Avatica's standalone server, but it listens on one address, has one account, forgets no session during a run, and ends
+ * its database cleanly. Its own program (StandaloneServer) binds all interfaces and has an option for none of this.
  *
  * Arguments: host, port, the database's JDBC URL, a file with the account's name and password on a line each.
  */
@@ -47,9 +48,14 @@ public final class Launcher extends HttpServer {
     LocalService service = new LocalService(new JdbcMeta(url, settings));
     AvaticaHandler handler = new HandlerFactory().getHandler(service, Serialization.PROTOBUF);
     Launcher server = new Launcher(args[0], Integer.parseInt(args[1]), handler);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      try {
+        first.createStatement().execute("SHUTDOWN");
+      } catch (SQLException error) {
+        System.err.println("ERROR the database was not shut down: " + error.getMessage());
+      }
+    }));
     server.start();
-    System.out.println("listening on " + args[0] + ":" + server.getPort());
     server.join();
-    first.close();
   }
 }
