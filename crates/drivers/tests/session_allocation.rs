@@ -9,7 +9,7 @@ use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use bench::{Bench, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
+use bench::{AvaticaWire, Bench, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -127,6 +127,14 @@ fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
 fn records_over_redis_allocate_nothing_in_a_steady_state() {
     let Some(driver) = RedisWire::driver() else { return };
     assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_over_avatica_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = AvaticaWire::driver() else {
+        return;
+    };
+    assert_eq!(AvaticaWire::run(allocations_of_the_second_thousand(&driver)), 0);
 }
 
 #[test]

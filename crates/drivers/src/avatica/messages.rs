@@ -442,3 +442,93 @@ fn number_in(mut message: &[u8], wanted: u64) -> Result<u64, OpError> {
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use bakeoff_model::value::Value;
+
+    /// An answer of two rows, each a number and a text, in its message.
+    fn answer() -> Vec<u8> {
+        let mut out = vec![];
+        text(
+            &mut out,
+            1,
+            b"org.apache.calcite.avatica.proto.Responses$ExecuteResponse",
+        );
+        let message = open(&mut out, 2);
+        let result = open(&mut out, 1);
+        number(&mut out, 2, 7);
+        let signature = open(&mut out, 4);
+        for kind in [4, 12] {
+            let column = open(&mut out, 1);
+            let of = open(&mut out, 20);
+            number(&mut out, 1, kind);
+            close(&mut out, of);
+            close(&mut out, column);
+        }
+        close(&mut out, signature);
+        let frame = open(&mut out, 5);
+        number(&mut out, 2, 1);
+        for n in 0..2 {
+            let row = open(&mut out, 3);
+            for value in [Value::Int(n), Value::Text(b"text")] {
+                let cell = open(&mut out, 1);
+                values::write(&mut out, 1, value);
+                values::write(&mut out, 4, value);
+                close(&mut out, cell);
+            }
+            close(&mut out, row);
+        }
+        close(&mut out, frame);
+        number(&mut out, 6, u64::MAX);
+        close(&mut out, result);
+        close(&mut out, message);
+        out
+    }
+
+    fn read(body: &[u8]) -> Result<(Executed, Vec<String>), OpError> {
+        let (mut columns, mut row, mut told) = (vec![], RowBuf::default(), vec![]);
+        let mut each = |row: &RowBuf| {
+            told.push(row.cells().map(|cell| format!("{cell} ")).collect());
+        };
+        let executed = executed(
+            unwrap(200, body)?,
+            Columns::Said(&mut columns),
+            &mut row,
+            &mut each,
+        )?;
+        Ok((executed, told))
+    }
+
+    #[test]
+    fn an_answer_is_read() {
+        let (executed, told) = read(&answer()).unwrap();
+        assert_eq!(told, ["0 text ", "1 text "]);
+        assert_eq!((executed.statement, executed.rows, executed.done), (7, 2, true));
+        assert_eq!(executed.affected, None);
+    }
+
+    #[test]
+    fn a_mutated_answer_is_read_or_refused() {
+        let whole = answer();
+        for at in 0..whole.len() {
+            assert!(read(&whole[..at]).is_err(), "cut at {at}");
+            for byte in 0..=255 {
+                let mut mutated = whole.clone();
+                mutated[at] = byte;
+                if let Err(error) = read(&mutated) {
+                    assert!(error.connection_lost, "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_by_its_status() {
+        assert_eq!(unwrap(503, b"<html>").unwrap_err().code, "HTTP 503");
+        assert_eq!(unwrap(200, b"<html>").unwrap_err().code, "PROTOCOL");
+        assert_eq!(unwrap(404, b"").unwrap_err().code, "HTTP 404");
+    }
+}

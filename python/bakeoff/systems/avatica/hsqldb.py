@@ -81,7 +81,7 @@ class AvaticaNode(ServerNode):
     def read_facts(self) -> Facts:
         version = str(self.control.value("VALUES (DATABASE_VERSION())"))
         rows = self.control.rows("SELECT PROPERTY_NAME, PROPERTY_VALUE FROM INFORMATION_SCHEMA.SYSTEM_PROPERTIES")
-        settings = {str(name): str(value) for name, value in sorted(rows)}
+        settings = {str(name): str(value) for name, value in sorted(rows) if name != "hsqldb.temp_directory"}
         own = {"isolation": settings["hsqldb.tx_level"].lower().replace("_", "-"), "memory_bytes": str(1 << 30)}
         return Facts("Avatica on HSQLDB", version, settings, {**survival(settings).facts(), **own})
 

@@ -463,6 +463,30 @@ mod tests {
         }
     }
 
+    /// Whatever is changed in an answer, it is read or refused, and its body is never more than arrived.
+    #[test]
+    fn a_mutated_answer_ends() {
+        for answer in [
+            &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"[..],
+            b"HTTP/1.1 100 C\r\n\r\nHTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n",
+        ] {
+            for at in 0..answer.len() {
+                for byte in 0..=255 {
+                    let mut mutated = answer.to_vec();
+                    mutated[at] = byte;
+                    let (mut reply, mut chunks) = (Reply::to(false), Vec::new());
+                    for end in [at, mutated.len()] {
+                        if !matches!(reply.read(&mutated[..end], &mut chunks), Ok(false)) {
+                            break;
+                        }
+                    }
+                    assert!(chunks.len() + reply.body(&mutated).len() <= mutated.len());
+                    assert!(reply.size() <= mutated.len());
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_head_has_an_end() {
         let field = b"X-Field: 0123456789\r\n".repeat(HEAD_BYTES_MAX / 20);
