@@ -61,6 +61,8 @@ static DIALECT: Dialect = Dialect {
     number_taken: NumberTaken::Apart,
     max_params: 10_000,
     rows_per_insert: 50,
+    adds_foreign_keys: true,
+    adds_at_once: false,
     table_exists: "SELECT 1 FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = CURRENT_SCHEMA \
         AND TABLE_NAME = UPPER(CAST(? AS VARCHAR(128)))",
     settings: "SELECT PROPERTY_NAME, PROPERTY_VALUE FROM INFORMATION_SCHEMA.SYSTEM_PROPERTIES \

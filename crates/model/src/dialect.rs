@@ -75,6 +75,8 @@ pub struct Dialect {
     pub constraints: bool,
     /// Foreign keys can be added to existing tables; otherwise only CREATE TABLE declares them.
     pub adds_foreign_keys: bool,
+    /// One ALTER TABLE may add several.
+    pub adds_at_once: bool,
     /// The count of an INSERT that updates the row that it finds tells of it: 1, there was none; 2, it was changed; 0, it was
     /// so already.
     pub upsert_tells: bool,
@@ -158,6 +160,7 @@ impl Dialect {
         batches: false,
         constraints: true,
         adds_foreign_keys: false,
+        adds_at_once: true,
         upsert_tells: false,
         star_as_declared: true,
         token_ranges: None,
