@@ -41,6 +41,8 @@ pub struct Dialect {
     pub numbered_placeholders: bool,
     /// Appended to a SELECT whose rows are to be locked until the transaction ends.
     pub for_update: &'static str,
+    /// It may be so in a subquery, too; elsewhere those rows are not locked.
+    pub locks_in_subqueries: bool,
     /// How an INSERT says what becomes of a row whose key is there already.
     pub upsert: Upsert,
     /// How the statement that takes a number ([`Self::take_number`]) tells it.
@@ -144,6 +146,7 @@ impl Dialect {
         table_suffix: "",
         numbered_placeholders: false,
         for_update: "",
+        locks_in_subqueries: true,
         upsert: Upsert::OnConflict,
         number_taken: NumberTaken::Row,
         stored_bytes: "{}",

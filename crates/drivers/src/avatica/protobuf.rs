@@ -59,8 +59,8 @@ pub fn open(out: &mut Vec<u8>, field: u32) -> usize {
 #[inline]
 pub fn close(out: &mut [u8], begin: usize) {
     let mut length = out.len() - begin;
-    for place in begin - LENGTH_BYTES..begin {
-        out[place] = length as u8 & 0x7F | 0x80;
+    for place in &mut out[begin - LENGTH_BYTES..begin] {
+        *place = length as u8 & 0x7F | 0x80;
         length >>= 7;
     }
     out[begin - 1] &= 0x7F;
