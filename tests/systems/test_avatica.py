@@ -113,7 +113,6 @@ insert_proportion = 0.2
 scan_proportion = 0.1
 """,
     "sysbench": 'kind = "sysbench"\ntables = 2\ntable_size = 1000\nscript = "oltp_read_write"\n',
-    "tpcc": 'kind = "tpcc"\nmini = true\nwarehouses = 1\nforeign_keys = false\n',
     "linkbench": 'kind = "linkbench"\nmaxid1 = 501\nloader_chunk_size = 200\n',
     "hatshop": 'kind = "hatshop"\norders = 50\nevents = 500\n',
     "sql": """
@@ -161,6 +160,13 @@ def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload:
     assert all(check.ok for check in run.checks), run.checks
     assert run.ok >= 450
     assert run.server.cpu_s
+
+
+def test_tpcc_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, PLAN.format(workload='kind = "tpcc"\n', isolation="serializable"))
+    done = bakeoff("run", plan, "--together", cwd=tmp_path)
+    assert done.code == 2
+    assert "tpcc needs reads that lock their rows" in done.err
 
 
 LEANXCALE = """

@@ -67,7 +67,12 @@ const STEPS: i32 = 1000;
 
 const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";
 
-const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::RowLocks,
+]);
 
 pub fn driver(spec: &RunSpec) -> Result<SqliteDriver, Trouble> {
     SqliteDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())

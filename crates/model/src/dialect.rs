@@ -41,8 +41,6 @@ pub struct Dialect {
     pub numbered_placeholders: bool,
     /// Appended to a SELECT whose rows are to be locked until the transaction ends.
     pub for_update: &'static str,
-    /// It may be so in a subquery, too; elsewhere those rows are not locked.
-    pub locks_in_subqueries: bool,
     /// How an INSERT says what becomes of a row whose key is there already.
     pub upsert: Upsert,
     /// How the statement that takes a number ([`Self::take_number`]) tells it.
@@ -77,8 +75,6 @@ pub struct Dialect {
     pub constraints: bool,
     /// Foreign keys can be added to existing tables; otherwise only CREATE TABLE declares them.
     pub adds_foreign_keys: bool,
-    /// One ALTER TABLE may add several.
-    pub adds_at_once: bool,
     /// The count of an INSERT that updates the row that it finds tells of it: 1, there was none; 2, it was changed; 0, it was
     /// so already.
     pub upsert_tells: bool,
@@ -110,8 +106,6 @@ pub enum NumberTaken {
     InsertId,
     /// As its only row.
     Row,
-    /// Not at all: the statement has locked the row, whose counter is read after it, and is one ahead.
-    Apart,
 }
 
 /// How a table is divided by a hash of one of its columns.
@@ -146,7 +140,6 @@ impl Dialect {
         table_suffix: "",
         numbered_placeholders: false,
         for_update: "",
-        locks_in_subqueries: true,
         upsert: Upsert::OnConflict,
         number_taken: NumberTaken::Row,
         stored_bytes: "{}",
@@ -163,7 +156,6 @@ impl Dialect {
         batches: false,
         constraints: true,
         adds_foreign_keys: false,
-        adds_at_once: true,
         upsert_tells: false,
         star_as_declared: true,
         token_ranges: None,
@@ -199,7 +191,6 @@ impl Dialect {
             NumberTaken::Row => {
                 format!("UPDATE {table} SET {counter}={counter}+1 WHERE {row} RETURNING {counter}-1")
             }
-            NumberTaken::Apart => format!("UPDATE {table} SET {counter}={counter}+1 WHERE {row}"),
         }
     }
 

@@ -21,10 +21,12 @@ pub enum Offer {
     Pipeline,
     /// Encrypted connections.
     Tls,
+    /// A transaction may read rows that nobody else then changes until it ends, at any level of isolation.
+    RowLocks,
 }
 
 impl Offer {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Transactions,
         Self::Scan,
         Self::CountsFound,
@@ -32,6 +34,7 @@ impl Offer {
         Self::PlainIndex,
         Self::Pipeline,
         Self::Tls,
+        Self::RowLocks,
     ];
 
     /// In "tpcc needs ..., which redis does not offer".
@@ -44,6 +47,7 @@ impl Offer {
             Self::PlainIndex => "a plain index in place of the primary key",
             Self::Pipeline => "statements sent together (a pipeline)",
             Self::Tls => "encrypted connections",
+            Self::RowLocks => "reads that lock their rows",
         }
     }
 }

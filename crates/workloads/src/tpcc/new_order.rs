@@ -185,12 +185,6 @@ async fn take_order_id(
             let row = attempt.session.query_one(statement, &params).await?;
             row.and_then(|row| row.cell(0)?.whole_number())
         }
-        NumberTaken::Apart => {
-            attempt.session.execute(statement, &params).await?;
-            let next = Kind::NextOrderId.statement();
-            let row = attempt.session.query_one(next, &params).await?;
-            row.and_then(|row| Some(row.cell(0)?.whole_number()? - 1))
-        }
     };
     attempt.count_write(id.is_some());
     attempt.expect(id.is_some(), "district missing");

@@ -201,7 +201,7 @@ fn order_status() -> Vec<(Kind, String)> {
 }
 
 fn delivery(rules: &Rules, dialect: &Dialect) -> Vec<(Kind, String)> {
-    let lock = if rules.locks_new_orders && dialect.locks_in_subqueries {
+    let lock = if rules.locks_new_orders {
         dialect.for_update
     } else {
         ""

@@ -99,22 +99,22 @@ impl Tpcc {
     }
 
     pub(super) async fn take_step(&self, session: &mut AnySql, step: u64) -> Result<(), OpError> {
-        let dialect = session.dialect();
         let indexes = self.indexes().map(|(name, table, columns)| {
-            vec![format!(
-                "CREATE INDEX {name} ON {} ({})",
-                table.name(),
-                columns.join(", ")
-            )]
+            format!("CREATE INDEX {name} ON {} ({})", table.name(), columns.join(", "))
         });
-        let keys = self.referring().map(|table| match dialect.adds_foreign_keys {
-            true => alter_table(table, dialect.adds_at_once),
-            false => vec![],
-        });
-        for sql in indexes.chain(keys).nth(step as usize).unwrap_or_default() {
-            session.execute_text(&self.names.sql(&sql, dialect)).await?;
+        let keys = self
+            .referring()
+            .map(|table| match session.dialect().adds_foreign_keys {
+                true => alter_table(table),
+                false => String::new(),
+            });
+        match indexes.chain(keys).nth(step as usize) {
+            Some(sql) if !sql.is_empty() => {
+                let sql = self.names.sql(&sql, session.dialect());
+                session.execute_text(&sql).await.map(drop)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Before a load, whose rows come in any order: a row may be there before the one that it refers to.
@@ -151,14 +151,9 @@ impl Tpcc {
     }
 }
 
-/// `at_once`: in one statement.
-fn alter_table(table: Table, at_once: bool) -> Vec<String> {
-    let added = foreign_keys(table).map(|key| format!("ADD {key}"));
-    let altered = |added: String| format!("ALTER TABLE {} {added}", table.name());
-    match at_once {
-        true => vec![altered(added.collect::<Vec<_>>().join(", "))],
-        false => added.map(altered).collect(),
-    }
+fn alter_table(table: Table) -> String {
+    let added: Vec<String> = foreign_keys(table).map(|key| format!("ADD {key}")).collect();
+    format!("ALTER TABLE {} {}", table.name(), added.join(", "))
 }
 
 fn foreign_keys(table: Table) -> impl Iterator<Item = String> {
