@@ -4,6 +4,8 @@
 //! Copy [`null`] to begin a new one: it is the smallest complete driver. SQL systems implement
 //! [`bakeoff_model::sql::SqlSession`] and get records from [`bakeoff_model::sql_records`]. Its [`Registration`] says the rest.
 
+#[cfg(feature = "avatica")]
+pub mod avatica;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
 #[cfg(feature = "embedded")]
@@ -33,6 +35,10 @@ pub mod sqlite;
 use registration::Registration;
 #[cfg(feature = "server")]
 pub use server::account::{Secret, TlsSpec};
+/// For `examples/http_cost.rs`.
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub use server::{http, target::Protocol};
 
 /// The drivers in this build.
 pub const DRIVERS: &[&Registration] = &[
@@ -55,4 +61,6 @@ pub const DRIVERS: &[&Registration] = &[
     &fjall::DRIVER,
     #[cfg(feature = "rocksdb")]
     &rocksdb::DRIVER,
+    #[cfg(feature = "avatica")]
+    &avatica::DRIVER,
 ];

@@ -36,7 +36,12 @@ pub const DRIVER: Registration = Registration {
     },
 };
 
-const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::RowLocks,
+]);
 
 fn driver(spec: &RunSpec) -> Result<NullDriver, Trouble> {
     let options: NullSpec = registration::options(spec)?;

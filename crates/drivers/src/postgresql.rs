@@ -31,6 +31,7 @@ pub const DRIVER: Registration = Registration {
 
 const OFFERS: Offers = Offers::of(&[
     Offer::Transactions,
+    Offer::RowLocks,
     Offer::Scan,
     Offer::CountsFound,
     Offer::Pipeline,

@@ -77,6 +77,7 @@ const OFFERS: Offers = Offers::of(&[
     Offer::Revisions,
     Offer::Find,
     Offer::PathIndex,
+    Offer::RowLocks,
 ]);
 
 pub fn driver(spec: &RunSpec) -> Result<SqliteDriver, Trouble> {

@@ -10,7 +10,9 @@ use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use bench::{Bench, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table};
+use bench::{
+    AvaticaWire, Bench, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -175,6 +177,14 @@ fn a_session_that_may_share_its_connection_allocates_nothing_either() {
     let Some(spec) = bench::redis_spec() else { return };
     let driver = bench::redis_driver(RedisSpec { pipeline: 16, ..spec });
     assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_over_avatica_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = AvaticaWire::driver() else {
+        return;
+    };
+    assert_eq!(AvaticaWire::run(allocations_of_the_second_thousand(&driver)), 0);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub struct Dialect {
     pub quote: (char, char),
     /// A name that is not quoted is lower-case: so are ours, or they would not meet the tables of tools that do not quote.
     pub lower_case_names: bool,
+    /// The same where such a name is upper-case.
+    pub upper_case_names: bool,
     /// A key column's type, `{}` standing for its length.
     pub key_type: &'static str,
     pub text_type: &'static str,
@@ -96,6 +98,8 @@ pub struct Dialect {
 pub enum Upsert {
     /// `ON DUPLICATE KEY UPDATE c=VALUES(c)`
     OnDuplicateKey,
+    /// The same, and `INSERT IGNORE` where the row is to stay: an update that changes nothing counts like another.
+    OnDuplicateKeyOrIgnore,
     /// `ON CONFLICT (key) DO UPDATE SET c=excluded.c`
     OnConflict,
     /// Nothing: every INSERT does it, and ignores the existing row.
@@ -126,6 +130,7 @@ impl Dialect {
         name: "",
         quote: ('"', '"'),
         lower_case_names: false,
+        upper_case_names: false,
         key_type: "VARCHAR({})",
         text_type: "TEXT",
         varchar_type: "VARCHAR({})",
@@ -169,9 +174,10 @@ impl Dialect {
     /// Quoted, and a quote inside doubled: names come from plans.
     pub fn quoted(&self, identifier: &str) -> String {
         let (open, close) = self.quote;
-        let name = match self.lower_case_names {
-            true => identifier.to_ascii_lowercase(),
-            false => identifier.to_owned(),
+        let name = match (self.lower_case_names, self.upper_case_names) {
+            (true, _) => identifier.to_ascii_lowercase(),
+            (_, true) => identifier.to_ascii_uppercase(),
+            _ => identifier.to_owned(),
         };
         let doubled = name.replace(close, &format!("{close}{close}"));
         format!("{open}{doubled}{close}")
@@ -209,7 +215,9 @@ impl Dialect {
             all.join(", ")
         };
         let set = match self.upsert {
-            Upsert::OnDuplicateKey => set(&|column| format!("{column}=VALUES({column})")),
+            Upsert::OnDuplicateKey | Upsert::OnDuplicateKeyOrIgnore => {
+                set(&|column| format!("{column}=VALUES({column})"))
+            }
             Upsert::OnConflict => set(&|column| format!("{column}=excluded.{column}")),
             Upsert::Insert => String::new(),
         };
@@ -220,9 +228,19 @@ impl Dialect {
     /// names of columns stand behind the table's.
     pub fn update_if_there(&self, key: &str, set: &str) -> String {
         match self.upsert {
-            Upsert::OnDuplicateKey => format!(" ON DUPLICATE KEY UPDATE {set}"),
+            Upsert::OnDuplicateKey | Upsert::OnDuplicateKeyOrIgnore => {
+                format!(" ON DUPLICATE KEY UPDATE {set}")
+            }
             Upsert::OnConflict => format!(" ON CONFLICT ({key}) DO UPDATE SET {set}"),
             Upsert::Insert => String::new(),
+        }
+    }
+
+    /// How an INSERT begins that has [`Self::leave_if_there`] behind it.
+    pub fn insert_or_leave(&self) -> &'static str {
+        match self.upsert {
+            Upsert::OnDuplicateKeyOrIgnore => "INSERT IGNORE INTO",
+            _ => "INSERT INTO",
         }
     }
 
@@ -230,6 +248,7 @@ impl Dialect {
     pub fn leave_if_there(&self, key: &[&str]) -> String {
         match self.upsert {
             Upsert::OnDuplicateKey => self.update_if_there("", &format!("{0}={0}", key[0])),
+            Upsert::OnDuplicateKeyOrIgnore => String::new(),
             Upsert::OnConflict => format!(" ON CONFLICT ({}) DO NOTHING", key.join(", ")),
             Upsert::Insert => " IF NOT EXISTS".to_owned(),
         }

@@ -29,10 +29,12 @@ pub enum Offer {
     Find,
     /// Finding by a path can use an index.
     PathIndex,
+    /// A transaction may read rows that nobody else then changes until it ends, at any level of isolation.
+    RowLocks,
 }
 
 impl Offer {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Transactions,
         Self::Scan,
         Self::CountsFound,
@@ -44,6 +46,7 @@ impl Offer {
         Self::Revisions,
         Self::Find,
         Self::PathIndex,
+        Self::RowLocks,
     ];
 
     /// In "tpcc needs ..., which redis does not offer".
@@ -60,6 +63,7 @@ impl Offer {
             Self::Revisions => "writes that depend on a document's revision",
             Self::Find => "finding documents by what is in them",
             Self::PathIndex => "indexes on paths of a document",
+            Self::RowLocks => "reads that lock their rows",
         }
     }
 }

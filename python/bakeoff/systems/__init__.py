@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bakeoff.systems.avatica.hsqldb import AvaticaHsqldb
+from bakeoff.systems.avatica.leanxcale import LeanXcale
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.fjall import Fjall
@@ -29,6 +31,8 @@ SYSTEMS: dict[str, type[System]] = {
     "lmdb": Lmdb,
     "fjall": Fjall,
     "rocksdb": Rocksdb,
+    "avatica-hsqldb": AvaticaHsqldb,
+    "leanxcale": LeanXcale,
     "sqlite": Sqlite,
     "null": Null,
 }

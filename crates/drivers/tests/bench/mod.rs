@@ -2,6 +2,7 @@
 #![allow(dead_code)] // every test file uses its own part of it
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
+use bakeoff_drivers::avatica::{AvaticaDriver, AvaticaSpec};
 use bakeoff_drivers::cassandra::CassandraSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::mysql::wire::direct::DirectDriver;
@@ -122,6 +123,27 @@ impl Bench for RedisWire {
     type Driver = RedisDriver;
     fn driver() -> Option<RedisDriver> {
         Some(redis_driver(redis_spec()?))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// An Avatica server on HSQLDB that the environment names: `BAKEOFF_TEST_AVATICA=avatica://user@host:port/` (all of it may
+/// be written to), `BAKEOFF_TEST_AVATICA_PASSWORD`.
+pub struct AvaticaWire;
+
+impl Bench for AvaticaWire {
+    type Driver = AvaticaDriver;
+    fn driver() -> Option<AvaticaDriver> {
+        let [user, address, _] = server_in("BAKEOFF_TEST_AVATICA", "avatica")?;
+        let spec = AvaticaSpec {
+            endpoints: vec![endpoint(&address)],
+            user,
+            password: password_in("BAKEOFF_TEST_AVATICA_PASSWORD"),
+            tls: None,
+        };
+        Some(AvaticaDriver::new(&spec, None, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)

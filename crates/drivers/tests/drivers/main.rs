@@ -4,6 +4,7 @@
 // Cases of all servers are compiled for each kind, which `super::client` names.
 #![allow(clippy::duplicate_mod)]
 mod acid;
+mod avatica;
 #[path = "../bench/mod.rs"]
 mod bench;
 mod bulk;

@@ -8,7 +8,7 @@ use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const COLUMNS: [&str; 7] = ["id", "i", "f", "d", "t", "b", "at"];
+const COLUMNS: [&str; 7] = ["id", "i", "f", "d", "t", "b", "moment"];
 
 async fn fresh<S: SqlSession>(session: &mut S, columns: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -24,7 +24,7 @@ async fn typed<S: SqlSession>(session: &mut S) -> String {
     let dialect = session.dialect();
     let (text, bytes, at) = (dialect.text_type, dialect.bytes_type, dialect.timestamp_type);
     let columns = format!(
-        "id BIGINT NOT NULL PRIMARY KEY, i BIGINT, f DOUBLE PRECISION, d DECIMAL(18, 4), t {text}, b {bytes}, at {at}"
+        "id BIGINT NOT NULL PRIMARY KEY, i BIGINT, f DOUBLE PRECISION, d DECIMAL(18, 4), t {text}, b {bytes}, moment {at}"
     );
     fresh(session, &columns).await
 }
@@ -108,7 +108,15 @@ async fn every_value_comes_back_as_it_was_given<S: SqlSession>(session: &mut S) 
         let done = session.execute(insert, &row).await.unwrap();
         assert_eq!(done.affected, Some(1));
     }
-    let given: Vec<String> = rows().iter().map(|row| format!("{row:?}")).collect();
+    let mut given = rows();
+    if session.dialect().name == "hsqldb" {
+        for value in given.as_flattened_mut() {
+            if let Value::Timestamp(at) = value {
+                at.us -= at.us.rem_euclid(1000); // an answer of Avatica's has milliseconds
+            }
+        }
+    }
+    let given: Vec<String> = given.iter().map(|row| format!("{row:?}")).collect();
     assert_eq!(stored(session, &table).await, given);
 
     sql(session, &format!("DELETE FROM {table}")).await;
@@ -133,6 +141,7 @@ async fn a_new_rows_number_is_reported<S: SqlSession>(session: &mut S) {
     let second = session.execute_text(&insert).await.unwrap();
     let told = match session.dialect().name {
         "postgresql" => (None, None), // it is asked for with RETURNING
+        "hsqldb" => (None, None),     // Avatica's protocol has no place for it
         _ => (Some(1), Some(2)),
     };
     assert_eq!((first.insert_id, second.insert_id), told, "prepared, and as text");

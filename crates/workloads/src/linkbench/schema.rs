@@ -95,9 +95,9 @@ impl Linkbench {
         let by_index = session.dialect().force_index.replace("{}", LINK_INDEX);
         let mut rows = 0;
         for (table, column) in [
-            (NODES, "LENGTH(data)"),
+            (NODES, "OCTET_LENGTH(data)"),
             (COUNTS, "count"),
-            (LINKS, "LENGTH(data)"),
+            (LINKS, "OCTET_LENGTH(data)"),
         ] {
             let sql = format!("SELECT COUNT(*), SUM({column}) FROM {table}");
             rows += number(session, &sql).await?.unwrap_or(0) as u64;

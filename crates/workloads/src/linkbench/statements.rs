@@ -71,7 +71,11 @@ impl Question {
             Self::LinkList => list(),
             Self::LinkListTail => list() + " OFFSET 1",
             Self::InsertLink => format!(
-                "INSERT INTO linktable ({LINK_COLUMNS}) VALUES (?, ?, ?, 1, {payload}, ?, 0){}",
+                "{} linktable ({LINK_COLUMNS}) VALUES (?, ?, ?, 1, {payload}, ?, 0){}",
+                match dialect.upsert_tells {
+                    true => "INSERT INTO",
+                    false => dialect.insert_or_leave(),
+                },
                 match dialect.upsert_tells {
                     true => dialect.update_if_there("link_type, id1, id2", "visibility = 1"),
                     false => dialect.leave_if_there(&["link_type", "id1", "id2"]),

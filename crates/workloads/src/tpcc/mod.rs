@@ -257,7 +257,7 @@ impl Workload for Tpcc {
 /// Updates are right when they found their row, and every transaction is one.
 pub fn needs() -> Needs {
     Needs {
-        offers: Offers::of(&[Offer::Transactions]),
+        offers: Offers::of(&[Offer::Transactions, Offer::RowLocks]),
         affected: Affected::Found,
         ..Needs::default()
     }

@@ -1,0 +1,1 @@
+"""Systems that speak Calcite Avatica's protocol."""
