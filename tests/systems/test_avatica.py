@@ -152,7 +152,9 @@ repetitions = 1
 def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload: str) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    plan = write_plan(tmp_path, PLAN.format(workload=WORKLOADS[workload], isolation=ISOLATION.get(workload, "read-committed")))
+    plan = write_plan(
+        tmp_path, PLAN.format(workload=WORKLOADS[workload], isolation=ISOLATION.get(workload, "read-committed"))
+    )
     done = bakeoff("run", plan, "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err + done.out
     (run,) = only_bundle(tmp_path).runs

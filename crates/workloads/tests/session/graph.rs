@@ -36,7 +36,7 @@ impl YesGraph {
     pub fn new(upsert: Upsert) -> Self {
         Self {
             dialect: match upsert {
-                Upsert::OnDuplicateKey => &ON_DUPLICATE_KEY,
+                Upsert::OnDuplicateKey | Upsert::OnDuplicateKeyOrIgnore => &ON_DUPLICATE_KEY,
                 Upsert::OnConflict | Upsert::Insert => &ON_CONFLICT,
             },
             prepared: vec![],
