@@ -3,6 +3,7 @@
 //! A session counts found rows (those of an UPDATE that changes nothing, too) unless the workload needs it otherwise.
 pub(crate) mod bulk;
 pub(crate) mod errors;
+pub(crate) mod json;
 pub(crate) mod kill;
 pub(crate) mod options;
 pub(crate) mod server_key;
@@ -37,6 +38,10 @@ const OFFERS: Offers = Offers::of(&[
     Offer::CountsChanged,
     Offer::PlainIndex,
     Offer::Tls,
+    Offer::Patch,
+    Offer::Revisions,
+    Offer::Find,
+    Offer::PathIndex,
 ]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -65,19 +70,34 @@ pub(crate) static DIALECT: Dialect = Dialect {
     settings: "SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'binlog_format', 'check_constraint_checks', \
         'foreign_key_checks', 'hostname', 'innodb_doublewrite', 'port', 'innodb_flush_log_at_trx_commit', 'rocksdb_flush_log_at_trx_commit', \
         'sql_log_bin', 'sync_binlog', 'transaction_isolation', 'tx_isolation', 'unique_checks', 'wsrep_on')",
+    json: Some(&json::MYSQL),
     ..Dialect::STANDARD
 };
 
-/// With these options for tables; no ENGINE of ours: the server's default_storage_engine is a setting like any other. What is leaked is one small value a driver, and a process has one driver.
-fn dialect(table_options: &str) -> &'static Dialect {
-    if table_options.is_empty() {
-        return &DIALECT;
+/// The servers' dialects, which differ in JSON. With these options for tables; no ENGINE of ours: the server's default_storage_engine is a setting like any other. What is leaked is two small values a driver, and a process has one driver.
+struct Dialects {
+    mariadb: &'static Dialect,
+    mysql: &'static Dialect,
+}
+
+impl Dialects {
+    fn new(table_options: &str) -> Self {
+        let table_suffix = match table_options {
+            "" => "",
+            options => String::leak(format!(" {options}")),
+        };
+        let with = |json| -> &'static Dialect {
+            Box::leak(Box::new(Dialect {
+                table_suffix,
+                json: Some(json),
+                ..DIALECT.clone()
+            }))
+        };
+        Self {
+            mariadb: with(&json::MARIADB),
+            mysql: with(&json::MYSQL),
+        }
     }
-    let table_suffix = String::leak(format!(" {table_options}"));
-    Box::leak(Box::new(Dialect {
-        table_suffix,
-        ..DIALECT.clone()
-    }))
 }
 
 #[cfg(test)]
@@ -86,8 +106,8 @@ mod tests {
 
     #[test]
     fn options_for_tables_are_appended_to_each_and_nothing_else_changes() {
-        assert_eq!(dialect("").table_suffix, "");
-        let compressed = dialect("PAGE_COMPRESSED=1");
+        assert_eq!(Dialects::new("").mariadb.table_suffix, "");
+        let compressed = Dialects::new("PAGE_COMPRESSED=1").mysql;
         assert_eq!(compressed.table_suffix, " PAGE_COMPRESSED=1");
         let plain = Dialect {
             table_suffix: "",

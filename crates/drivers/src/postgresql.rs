@@ -3,6 +3,7 @@
 //! An UPDATE counts the rows it found, changed or not: the server knows no other count.
 pub(crate) mod copy;
 pub(crate) mod errors;
+pub(crate) mod json;
 pub(crate) mod kind;
 pub(crate) mod numeric;
 pub(crate) mod options;
@@ -34,6 +35,10 @@ const OFFERS: Offers = Offers::of(&[
     Offer::CountsFound,
     Offer::Pipeline,
     Offer::Tls,
+    Offer::Patch,
+    Offer::Revisions,
+    Offer::Find,
+    Offer::PathIndex,
 ]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -55,5 +60,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         'default_transaction_read_only', 'fsync', 'full_page_writes', 'session_replication_role', 'synchronous_commit', \
         'wal_sync_method') \
         UNION ALL SELECT 'server', COALESCE(inet_server_addr()::text, '') || ':' || current_setting('port')",
+    json: Some(&json::JSON),
     ..Dialect::STANDARD
 };

@@ -1,6 +1,6 @@
 //! What the engine knows of a kind of system: a driver's file says it once, in a constant that [`crate::DRIVERS`] lists.
 use bakeoff_model::driver::Make;
-use bakeoff_model::needs::Offers;
+use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::{Described, Said, Table, decide, unreadable};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::Capabilities;
@@ -28,6 +28,13 @@ pub struct ClientLibrary {
     pub runners: &'static [RunnerKind],
     pub offers: Offers,
     pub make: Make,
+}
+
+impl ClientLibrary {
+    /// Its sessions have documents, or can be made to: SQL needs a column of JSON, whose documents have revisions.
+    pub fn has_documents(&self) -> bool {
+        !matches!(self.make, Make::Sql(_)) || self.offers.has(Offer::Revisions)
+    }
 }
 
 impl Registration {

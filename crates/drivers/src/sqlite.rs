@@ -6,6 +6,7 @@
 //! that computes for as long is interrupted, and what it has written is undone.
 mod bulk;
 mod errors;
+mod json;
 mod options;
 mod pragmas;
 mod values;
@@ -58,6 +59,7 @@ static DIALECT: Dialect = Dialect {
         UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
         UNION ALL SELECT 'foreign_keys', CAST(foreign_keys AS TEXT) FROM pragma_foreign_keys \
         UNION ALL SELECT 'read_uncommitted', CAST(read_uncommitted AS TEXT) FROM pragma_read_uncommitted",
+    json: Some(&json::JSON),
     ..Dialect::STANDARD
 };
 
@@ -67,7 +69,15 @@ const STEPS: i32 = 1000;
 
 const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";
 
-const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::Patch,
+    Offer::Revisions,
+    Offer::Find,
+    Offer::PathIndex,
+]);
 
 pub fn driver(spec: &RunSpec) -> Result<SqliteDriver, Trouble> {
     SqliteDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())

@@ -3,7 +3,7 @@ use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
-use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, Make, formed};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::Offer;
@@ -24,8 +24,11 @@ type Run<S> = fn(&RunSpec, Box<dyn AnyDriver<S>>, Arc<Control>, Sink) -> Result<
 
 enum Execute {
     Sql(Run<AnySql>),
-    /// Of its own or made of SQL.
+    /// Of its own, or made of SQL or documents.
     Records(Run<AnyRecords>),
+    /// Of its own, or made of columns of JSON or of records.
+    #[allow(dead_code)]
+    Documents(Run<AnyDocuments>),
 }
 
 macro_rules! workload {
@@ -59,7 +62,8 @@ impl Workload {
         let client = &driver.client;
         let shape = match self.execute {
             Execute::Sql(_) => matches!(client.make, Make::Sql(_)),
-            Execute::Records(_) => !matches!(client.make, Make::Documents(_)),
+            Execute::Records(_) => true,
+            Execute::Documents(_) => client.has_documents(),
         };
         shape && (client.offers.has(Offer::Transactions) || !self.transactions)
     }
@@ -129,7 +133,17 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         (Execute::Records(run), Make::Sql(make)) => {
             run(spec, formed(make(spec)?, AnyRecords::of_sql), control, sink)
         }
-        (Execute::Sql(_), Make::Records(_)) | (_, Make::Documents(_)) => Err(another(spec)),
+        (Execute::Records(run), Make::Documents(make)) => {
+            run(spec, formed(make(spec)?, AnyRecords::of_documents), control, sink)
+        }
+        (Execute::Documents(run), Make::Documents(make)) => run(spec, make(spec)?, control, sink),
+        (Execute::Documents(run), Make::Sql(make)) => {
+            run(spec, formed(make(spec)?, AnyDocuments::of_sql), control, sink)
+        }
+        (Execute::Documents(run), Make::Records(make)) => {
+            run(spec, formed(make(spec)?, AnyDocuments::of_records), control, sink)
+        }
+        (Execute::Sql(_), Make::Records(_) | Make::Documents(_)) => Err(another(spec)),
     }
 }
 
@@ -158,7 +172,7 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
         .collect();
     Err(usage(
         format!(
-            "{} cannot be asked what {workload} asks (SQL, or transactions)",
+            "{} cannot be asked what {workload} asks (SQL, documents, or transactions)",
             kind.kind
         ),
         format!("{workload} runs with the drivers {}", able.join(", ")),

@@ -5,13 +5,16 @@ mod object;
 use crate::document::{
     Collection, CollectionSpec, Condition, DocumentSession, DocumentUse, Expect, Found, Keyed, Patch, Select,
 };
+use crate::document_records::DocumentRecords;
 use crate::endpoint::Asked;
 use crate::outcome::OpError;
 use crate::pipeline::{Part, Pipeline};
 use crate::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
+use crate::record_documents::RecordDocuments;
 use crate::row::RowBuf;
 use crate::slot::{Slot, started};
 use crate::sql::{Ask, Dialect, SqlSession};
+use crate::sql_documents::SqlDocuments;
 use crate::sql_records::SqlRecords;
 use crate::statement::{Done, Statement};
 use crate::transaction::{Access, Transactional};
@@ -103,9 +106,14 @@ impl AnyRecords {
     pub fn of_sql(session: AnySql) -> Self {
         Self::Sql(SqlRecords::new(session))
     }
+
+    /// An object, too: what others await does not grow by it.
+    pub fn of_documents(session: AnyDocuments) -> Self {
+        Self::new(DocumentRecords::new(session))
+    }
 }
 
-/// Any session that has documents.
+/// Any session that has documents: its own, or made of SQL or of records.
 pub struct AnyDocuments {
     session: Box<dyn object::DocumentObject>,
     slot: Slot,
@@ -117,6 +125,14 @@ impl AnyDocuments {
             session: Box::new(session),
             slot: Slot::default(),
         }
+    }
+
+    pub fn of_sql(session: AnySql) -> Self {
+        Self::new(SqlDocuments::new(session))
+    }
+
+    pub fn of_records(session: AnyRecords) -> Self {
+        Self::new(RecordDocuments::new(session))
     }
 }
 

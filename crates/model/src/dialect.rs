@@ -1,5 +1,8 @@
 //! What differs between SQL systems, as values, and what not all of them can do, by its name.
 use crate::value::Value;
+pub use json::{Json, JsonIndex};
+
+mod json;
 
 /// A system's own are those that differ from [`Dialect::STANDARD`]. Whatever is not here is the same everywhere (`BIGINT`)
 /// or does not belong in a workload.
@@ -82,6 +85,8 @@ pub struct Dialect {
     pub token_ranges: Option<TokenRanges>,
     /// A column may hold a list of texts.
     pub lists: Option<&'static Lists>,
+    /// A column may hold documents of JSON.
+    pub json: Option<&'static Json>,
 }
 
 /// How an INSERT says what becomes of a row whose key is there already.
@@ -155,6 +160,7 @@ impl Dialect {
         star_as_declared: true,
         token_ranges: None,
         lists: None,
+        json: None,
     };
 
     /// Quoted, and a quote inside doubled: names come from plans.

@@ -1,5 +1,5 @@
 //! The SQL shape of a database: prepared statements with typed parameters, and rows.
-pub use crate::dialect::{Dialect, Lists, NumberTaken, Partitioning, TokenRanges, Upsert};
+pub use crate::dialect::{Dialect, Json, JsonIndex, Lists, NumberTaken, Partitioning, TokenRanges, Upsert};
 use crate::outcome::{FailClass, OpError};
 use crate::pipeline::{Part, Pipeline};
 use crate::row::RowBuf;

@@ -21,7 +21,7 @@ use std::rc::Rc;
 type Params<'a> = SmallVec<[Value<'a>; 12]>;
 
 /// Bytes of values in one INSERT of many rows: well below the smallest packet limit in the field (1 MiB).
-const INSERT_BYTES_MAX: usize = 512 * 1024;
+pub(crate) const INSERT_BYTES_MAX: usize = 512 * 1024;
 
 pub struct SqlRecords<S> {
     session: S,
@@ -216,7 +216,7 @@ impl<S: SqlSession> SqlRecords<S> {
 }
 
 /// Of a row of `SELECT COUNT(*)`.
-fn counted(row: &RowBuf) -> Result<u64, OpError> {
+pub(crate) fn counted(row: &RowBuf) -> Result<u64, OpError> {
     let found = row.cell(0);
     let count = found.and_then(Value::whole_number).ok_or_else(|| {
         let what = format!("SELECT COUNT(*) answered {found:?} instead of a number");

@@ -21,7 +21,7 @@ use super::options::{DRIVER, MysqlSpec, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
-use super::{DIALECT, OFFERS, dialect};
+use super::{DIALECT, Dialects, OFFERS};
 use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
@@ -63,7 +63,7 @@ fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
 pub struct WireDriver {
     routes: Vec<Arc<Route>>,
     settings: Settings,
-    dialect: &'static Dialect,
+    dialects: Dialects,
     connect_timeout: Duration,
 }
 
@@ -90,7 +90,7 @@ impl WireDriver {
                 .map(route)
                 .collect::<Result<_, _>>()?,
             settings,
-            dialect: dialect(&spec.table_options),
+            dialects: Dialects::new(&spec.table_options),
             connect_timeout: timeout,
         })
     }
@@ -117,7 +117,10 @@ impl Driver for WireDriver {
             let mut session = WireSession::connect(route, self.connect_timeout, needs.affected)
                 .await
                 .map_err(|error| target.connect_failed(error))?;
-            session.dialect = self.dialect;
+            session.dialect = match session.terms.mariadb {
+                true => self.dialects.mariadb,
+                false => self.dialects.mysql,
+            };
             self.settings
                 .apply(&mut session)
                 .await

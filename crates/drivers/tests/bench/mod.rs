@@ -12,7 +12,7 @@ use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_drivers::{DRIVERS, Secret, TlsSpec};
-use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, Driver, Make, formed};
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer};
@@ -173,7 +173,17 @@ impl System {
         session(&*match self.client.make {
             Make::Records(make) => make(&self.spec).unwrap(),
             Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_sql),
-            Make::Documents(_) => panic!("{} has no records", self.client.name),
+            Make::Documents(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_documents),
+        })
+        .await
+    }
+
+    /// Where [`ClientLibrary::has_documents`].
+    pub async fn documents(&self) -> AnyDocuments {
+        session(&*match self.client.make {
+            Make::Documents(make) => make(&self.spec).unwrap(),
+            Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyDocuments::of_sql),
+            Make::Records(make) => formed(make(&self.spec).unwrap(), AnyDocuments::of_records),
         })
         .await
     }

@@ -9,6 +9,7 @@ mod bench;
 mod bulk;
 mod cassandra;
 mod conformance;
+mod documents;
 mod mysql_wire;
 mod null;
 mod postgresql_wire;

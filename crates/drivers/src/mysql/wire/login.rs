@@ -31,6 +31,7 @@ pub struct Terms {
     pub cached_columns: bool,
     /// A statement can be executed with the parameters of many rows (MariaDB).
     pub arrays: bool,
+    pub mariadb: bool,
 }
 
 pub struct Account<'a> {
@@ -102,6 +103,7 @@ async fn answer(
         no_eof: capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
         cached_columns: extended.contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
         arrays: extended.contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS),
+        mariadb: greeting.maria_db_server_version_parsed().is_some(),
     };
     let version = greeting
         .maria_db_server_version_parsed()
