@@ -6,6 +6,8 @@
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "mongodb")]
+pub mod mongodb;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
@@ -37,4 +39,6 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "mongodb")]
+    &mongodb::DRIVER,
 ];

@@ -51,8 +51,13 @@ impl Registration {
     }
 
     pub fn capabilities(&self) -> Capabilities {
+        self.capabilities_by(&Said::new())
+    }
+
+    /// With these options.
+    pub fn capabilities_by(&self, options: &Said) -> Capabilities {
         Capabilities {
-            offers: self.client.offers,
+            offers: self.client.offers.with((self.options.offers)(options)),
             isolation: self.isolation.to_vec(),
         }
     }
@@ -84,6 +89,8 @@ pub struct Options {
     /// Every option of a plan, from those that it says.
     pub(crate) decide: fn(&Said) -> Result<Said, Trouble>,
     schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What is offered besides, by options that say so.
+    offers: fn(&Said) -> Offers,
 }
 
 impl Options {
@@ -95,7 +102,13 @@ impl Options {
                 let _ = generator.subschema_for::<T>(); // by its own name it is a definition, too
                 T::json_schema(generator)
             },
+            offers: |_| Offers::NONE,
         }
+    }
+
+    /// Some of what a driver offers comes with its options.
+    pub const fn offering(self, offers: fn(&Said) -> Offers) -> Self {
+        Self { offers, ..self }
     }
 }
 

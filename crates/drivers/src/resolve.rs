@@ -20,10 +20,10 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     has_level(kind, request.isolation)?;
     Ok(Decided {
         resolved: ResolvedDriver {
+            offers: kind.capabilities_by(&options),
             options,
             client: kind.client.name.into(),
             runners: kind.client.runners.to_vec(),
-            offers: kind.capabilities(),
         },
         kind,
     })

@@ -90,6 +90,10 @@ impl Offers {
         if condition { self.and(offer) } else { self }
     }
 
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     pub const fn has(self, offer: Offer) -> bool {
         self.0 & (1 << offer as u32) != 0
     }

@@ -72,9 +72,7 @@ impl Wire {
     /// Sends the request and waits for all of the answer.
     #[inline]
     pub async fn ask(&mut self) -> Result<(), OpError> {
-        let request = self.channel.request();
-        let length = request.len() as u32;
-        request[..4].copy_from_slice(&length.to_le_bytes());
+        self.seal();
         if !self.channel.input().is_empty() {
             return Err(malformed("an answer to nothing"));
         }
@@ -87,6 +85,24 @@ impl Wire {
             }
             self.channel.receive().await?;
         }
+    }
+
+    fn seal(&mut self) {
+        let request = self.channel.request();
+        let length = request.len() as u32;
+        request[..4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// Whether a request has not ended: its future waits, or was dropped.
+    pub fn is_in_flight(&self) -> bool {
+        self.channel.is_in_flight()
+    }
+
+    /// Sends the request without waiting, as far as that goes: nobody is there for the answer.
+    pub fn say_last(&mut self) {
+        self.seal();
+        let request = std::mem::take(self.channel.request());
+        self.channel.say(&request);
     }
 
     /// The answer's document.
