@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
+from bakeoff.systems.mongodb.java_server import MongoJavaServer
+from bakeoff.systems.mongodb.system import MongoDb
 from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
@@ -19,6 +21,8 @@ SYSTEMS: dict[str, type[System]] = {
     "postgresql": PostgreSql,
     "cassandra": Cassandra,
     "redis": Redis,
+    "mongodb": MongoDb,
+    "mongo-java-server": MongoJavaServer,
     "sqlite": Sqlite,
     "null": Null,
 }

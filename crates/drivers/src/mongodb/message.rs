@@ -143,9 +143,6 @@ pub fn end_sequence(request: &mut [u8], start: usize) {
 /// The size of the message that the input begins with, and where in it the document is; `None`: not all of it has arrived.
 #[inline]
 fn whole(input: &[u8], number: u32) -> Result<Option<(usize, std::ops::Range<usize>)>, OpError> {
-    if let Some(who) = stranger(input) {
-        return Err(malformed(who));
-    }
     let word = |at: usize| {
         let bytes = input.get(at..at + 4)?;
         Some(u32::from_le_bytes(*bytes.first_chunk()?))
@@ -153,7 +150,8 @@ fn whole(input: &[u8], number: u32) -> Result<Option<(usize, std::ops::Range<usi
     let Some(length) = word(0) else { return Ok(None) };
     let size = length as usize;
     if !(HEAD_BYTES + 1..=LENGTH_MAX).contains(&size) {
-        return Err(malformed("a message shorter than its head, or longer than 64 MiB"));
+        let what = "a message shorter than its head, or longer than 64 MiB";
+        return Err(malformed(stranger(input).unwrap_or(what)));
     }
     let (Some(to), Some(kind), Some(flags)) = (word(8), word(12), word(16)) else {
         return Ok(None);
@@ -161,7 +159,7 @@ fn whole(input: &[u8], number: u32) -> Result<Option<(usize, std::ops::Range<usi
     match kind {
         OP_MSG => {}
         OP_REPLY => return Err(malformed("it speaks an older protocol: the server is older than 3.6")),
-        _ => return Err(malformed("a message of no known kind")),
+        _ => return Err(malformed(stranger(input).unwrap_or("a message of no known kind"))),
     }
     if to != number {
         return Err(malformed("an answer to another request"));

@@ -10,6 +10,7 @@ mod bulk;
 mod cassandra;
 mod conformance;
 mod documents;
+mod mongodb;
 mod mysql_wire;
 mod null;
 mod postgresql_wire;
