@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
 use bakeoff_drivers::cassandra::CassandraSpec;
+use bakeoff_drivers::mongodb::{MongodbDriver, MongodbSpec};
 use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::postgresql;
@@ -114,6 +115,28 @@ impl Bench for RedisWire {
             password: password_in("BAKEOFF_TEST_REDIS_PASSWORD"),
         };
         Some(RedisDriver::new(&spec, TIMEOUT).unwrap())
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// A MongoDB server that the environment names: `BAKEOFF_TEST_MONGODB=mongodb://user@host:port/database` (the database may be
+/// written to), `BAKEOFF_TEST_MONGODB_PASSWORD`.
+pub struct MongodbWire;
+
+impl Bench for MongodbWire {
+    type Driver = MongodbDriver;
+    fn driver() -> Option<MongodbDriver> {
+        let [user, address, database] = server_in("BAKEOFF_TEST_MONGODB", "mongodb")?;
+        let spec = MongodbSpec {
+            endpoints: vec![endpoint(&address)],
+            user: Some(user),
+            password: password_in("BAKEOFF_TEST_MONGODB_PASSWORD"),
+            database,
+            ..MongodbSpec::default()
+        };
+        Some(MongodbDriver::new(spec, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)

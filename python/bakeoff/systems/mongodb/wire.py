@@ -198,7 +198,8 @@ class _Reader:
         found: dict[str, Any] = {}
         while self._at < end:
             kind = self.number("<B")
-            found[self.name()] = self.value(kind, depth)
+            name = self.name()
+            found[name] = self.value(kind, depth)
         if self._at != end or self.take(1) != b"\0":
             raise NotMongo("a document that does not end where it says")
         return found
