@@ -7,7 +7,8 @@ mod scripted;
 
 use bakeoff_drivers::mongodb::MongodbDriver;
 use bakeoff_model::document::{
-    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec, Select,
+    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec,
+    Select,
 };
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::Offer;
@@ -124,7 +125,10 @@ async fn converse_in_documents(driver: &MongodbDriver) -> usize {
     let spec = CollectionSpec {
         name: "c".into(),
         key_length: 10,
-        paths: vec![path(&["a"], PathKind::Text(10)), path(&["n", "b"], PathKind::Integer)],
+        paths: vec![
+            path(&["a"], PathKind::Text(10)),
+            path(&["n", "b"], PathKind::Integer),
+        ],
     };
     session.attach(&[spec]).await.unwrap();
     let found = session.get(C, b"k1", Select::Whole).await;
@@ -136,7 +140,9 @@ async fn converse_in_documents(driver: &MongodbDriver) -> usize {
         is: Is::Equal,
         value: Value::Text(b"text"),
     }];
-    let found = session.find(C, &condition, Select::Paths(&[0, 1]), None, &mut |_| {}).await;
+    let found = session
+        .find(C, &condition, Select::Paths(&[0, 1]), None, &mut |_| {})
+        .await;
     if !heard(found.map(drop)) {
         return 2;
     }

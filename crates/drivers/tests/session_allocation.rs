@@ -5,7 +5,8 @@ mod bench;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::null::NullSpec;
 use bakeoff_model::document::{
-    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec, Select,
+    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec,
+    Select,
 };
 use bakeoff_model::driver::Driver;
 use bakeoff_model::pipeline::Pipeline;
@@ -134,7 +135,9 @@ fn records_over_redis_allocate_nothing_in_a_steady_state() {
 
 #[test]
 fn documents_of_mongodb_allocate_nothing_in_a_steady_state() {
-    let Some(driver) = MongodbWire::driver() else { return };
+    let Some(driver) = MongodbWire::driver() else {
+        return;
+    };
     MongodbWire::run(async {
         let path = |steps: &[&str], kind| PathSpec {
             steps: steps.iter().map(|step| step.to_string()).collect(),
@@ -144,7 +147,10 @@ fn documents_of_mongodb_allocate_nothing_in_a_steady_state() {
         let spec = CollectionSpec {
             name: format!("allocation{}", std::process::id()),
             key_length: 20,
-            paths: vec![path(&["name"], PathKind::Text(10)), path(&["in", "age"], PathKind::Integer)],
+            paths: vec![
+                path(&["name"], PathKind::Text(10)),
+                path(&["in", "age"], PathKind::Integer),
+            ],
         };
         let mut session = open(&driver).await.unwrap();
         session.attach(std::slice::from_ref(&spec)).await.unwrap();
@@ -181,12 +187,31 @@ async fn every_operation_on_documents(session: &mut impl DocumentSession, key: &
     session.put(C, document, Expect::Anything).await.unwrap();
     let found = session.get(C, key, Select::Whole).await.unwrap().unwrap();
     let revision: [u8; 8] = found.revision.as_slice().try_into().unwrap();
-    session.put(C, document, Expect::Revision(&revision)).await.unwrap();
+    session
+        .put(C, document, Expect::Revision(&revision))
+        .await
+        .unwrap();
     session.patch(C, key, &patch).await.unwrap();
-    session.get(C, key, Select::Paths(&[0, 1])).await.unwrap().unwrap();
-    session.get_batch(C, &[key, b"none"], Select::Whole, &mut |_| {}).await.unwrap();
-    assert_eq!(session.find(C, &age, Select::Whole, Some(5), &mut |_| {}).await.unwrap(), 0);
-    session.range(C, key, Some(5), Select::Whole, &mut |_| {}).await.unwrap();
+    session
+        .get(C, key, Select::Paths(&[0, 1]))
+        .await
+        .unwrap()
+        .unwrap();
+    session
+        .get_batch(C, &[key, b"none"], Select::Whole, &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(
+        session
+            .find(C, &age, Select::Whole, Some(5), &mut |_| {})
+            .await
+            .unwrap(),
+        0
+    );
+    session
+        .range(C, key, Some(5), Select::Whole, &mut |_| {})
+        .await
+        .unwrap();
     session.count(C, &age).await.unwrap();
     session.delete(C, b"none", None).await.unwrap();
 }

@@ -245,14 +245,14 @@ impl<'a> Elements<'a> {
 
     fn skip(&mut self, kind: u8) -> Result<(), OpError> {
         match kind {
-            0x06 | 0x7F | 0xFF => {}                          // undefined, the largest and the smallest key
-            0x07 => drop(self.bytes(12)?),                    // an object's number
-            0x09 | 0x11 => drop(self.bytes(8)?),              // a moment, and one of the server's own clock
-            0x0B => drop((self.name()?, self.name()?)),       // a regular expression
-            0x0C => drop((self.text()?, self.bytes(12)?)),    // a pointer
-            0x0D | 0x0E => drop(self.text()?),                // a program, a symbol
-            0x0F => drop(self.document_of_any_kind()?),       // a program and its variables
-            0x13 => drop(self.bytes(16)?),                    // a decimal
+            0x06 | 0x7F | 0xFF => {}             // undefined, the largest and the smallest key
+            0x07 => drop(self.bytes(12)?),       // an object's number
+            0x09 | 0x11 => drop(self.bytes(8)?), // a moment, and one of the server's own clock
+            0x0B => drop((self.name()?, self.name()?)), // a regular expression
+            0x0C => drop((self.text()?, self.bytes(12)?)), // a pointer
+            0x0D | 0x0E => drop(self.text()?),   // a program, a symbol
+            0x0F => drop(self.document_of_any_kind()?), // a program and its variables
+            0x13 => drop(self.bytes(16)?),       // a decimal
             _ => return Err(malformed("a value of no known type")),
         }
         Ok(())
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(
             example(),
             [
-                &b"\x44\0\0\0\x10a\0\x01\0\0\0\x03b\0\x0e\0\0\0\x02c\0\x02\0\0\0x\0\0"[..],
+                &b"\x42\0\0\0\x10a\0\x01\0\0\0\x03b\0\x0e\0\0\0\x02c\0\x02\0\0\0x\0\0"[..],
                 b"\x04d\0\x0c\0\0\0\x080\0\x01\x0a1\0\0",
                 b"\x01e\0\0\0\0\0\0\0\xf8\x3f\x12f\0\0\xf2\x05\x2a\x01\0\0\0\0"
             ]
@@ -436,12 +436,12 @@ mod tests {
             assert!(elements(&document[..end]).is_err(), "{end}");
         }
         for bad in [
-            &b"\x09\0\0\0\x08a\0\x02\0"[..],          // neither true nor false
-            b"\x0c\0\0\0\x02a\0\xff\xff\xff\xff\0",   // a text of length -1
-            b"\x0d\0\0\0\x02a\0\x01\0\0\0b\0",        // a text without its end
-            b"\x0c\0\0\0\x03a\0\xff\xff\xff\x7f\0",   // a document of 2 GiB
-            b"\x08\0\0\0\x20a\0\0",                   // no known type
-            b"\x07\0\0\0\x10a\0",                     // a name without an end
+            &b"\x09\0\0\0\x08a\0\x02\0"[..],        // neither true nor false
+            b"\x0c\0\0\0\x02a\0\xff\xff\xff\xff\0", // a text of length -1
+            b"\x0d\0\0\0\x02a\0\x01\0\0\0b\0",      // a text without its end
+            b"\x0c\0\0\0\x03a\0\xff\xff\xff\x7f\0", // a document of 2 GiB
+            b"\x08\0\0\0\x20a\0\0",                 // no known type
+            b"\x07\0\0\0\x10a\0",                   // a name without an end
         ] {
             let mut all = elements(bad).unwrap();
             assert!(all.next().is_err(), "{bad:?}");

@@ -123,7 +123,11 @@ fn write_concern(spec: &MongodbSpec) -> Vec<u8> {
         return element;
     }
     let inner = open_document(&mut element, b"writeConcern\0");
-    match spec.write_concern.as_deref().map(|name| (name, name.parse::<i32>())) {
+    match spec
+        .write_concern
+        .as_deref()
+        .map(|name| (name, name.parse::<i32>()))
+    {
         Some((_, Ok(members))) => bson::int32(&mut element, b"w\0", members),
         Some((name, Err(_))) => bson::text(&mut element, b"w\0", name.as_bytes()),
         None => {}

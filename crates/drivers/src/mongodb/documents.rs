@@ -29,7 +29,7 @@ impl MongodbSession {
         .map_err(named(command))
     }
 
-    /// The same of one that changes what is there. Of none, whether that is because there is no collection.
+    /// The same of one that changes existing documents. Of none, whether that is because there is no collection.
     #[inline]
     async fn change(&mut self, command: &'static str, collection: Collection) -> Result<u64, OpError> {
         let count = self.write(command).await?;
@@ -376,7 +376,9 @@ impl DocumentSession for MongodbSession {
         self.refuse_missing(collection).await?;
         let revision = self.next_revision();
         let update = self.update(collection, key, None);
-        let Self { wire, collections, .. } = self;
+        let Self {
+            wire, collections, ..
+        } = self;
         let paths = &collections[collection.0 as usize].paths;
         let request = wire.request();
         let operators = open_document(request, b"u\0");
@@ -427,7 +429,9 @@ impl DocumentSession for MongodbSession {
         }
         self.refuse_missing(collection).await?;
         let (_, body) = self.command(b"find\0", collection);
-        let Self { wire, collections, .. } = self;
+        let Self {
+            wire, collections, ..
+        } = self;
         let paths = &collections[collection.0 as usize].paths;
         filter(wire.request(), b"filter\0", conditions, paths)?;
         self.project(collection, select);
@@ -443,7 +447,9 @@ impl DocumentSession for MongodbSession {
     async fn count(&mut self, collection: Collection, conditions: &[Condition<'_>]) -> Result<u64, OpError> {
         self.refuse_missing(collection).await?;
         let (_, body) = self.command(b"aggregate\0", collection);
-        let Self { wire, collections, .. } = self;
+        let Self {
+            wire, collections, ..
+        } = self;
         let paths = &collections[collection.0 as usize].paths;
         let request = wire.request();
         let pipeline = open_array(request, b"pipeline\0");
@@ -506,7 +512,9 @@ impl DocumentSession for MongodbSession {
 impl MongodbSession {
     #[inline]
     fn project(&mut self, collection: Collection, select: Select<'_>) {
-        let Self { wire, collections, .. } = self;
+        let Self {
+            wire, collections, ..
+        } = self;
         project(wire.request(), select, &collections[collection.0 as usize].paths);
     }
 }

@@ -21,30 +21,30 @@ const OTHER: Outcome = Outcome::Fail(FailClass::Other);
 
 /// Code, outcome, and whether the node says that it will not serve.
 const CODES: &[(i64, Outcome, bool)] = &[
-    (11000, CONSTRAINT, false), // DuplicateKey
-    (11001, CONSTRAINT, false), // the same of an update, up to 3.6
-    (121, CONSTRAINT, false),   // DocumentValidationFailure
-    (10334, CONSTRAINT, false), // BSONObjectTooLarge
-    (17280, CONSTRAINT, false), // KeyTooLong
-    (17419, CONSTRAINT, false), // the document would become too large
-    (17420, CONSTRAINT, false), // the same
-    (112, CONFLICT, false),     // WriteConflict
-    (24, CONFLICT, false),      // LockTimeout
-    (46, CONFLICT, false),      // LockBusy
-    (117, CONFLICT, false),     // ConflictingOperationInProgress
-    (225, CONFLICT, false),     // TransactionTooOld
-    (239, CONFLICT, false),     // SnapshotTooOld
-    (246, CONFLICT, false),     // SnapshotUnavailable
-    (250, CONFLICT, false),     // StaleChunkHistory
-    (251, CONFLICT, false),     // NoSuchTransaction
-    (267, CONFLICT, false),     // PreparedTransactionInProgress
-    (272, CONFLICT, false),     // MigrationConflict
-    (290, CONFLICT, false),     // TransactionExceededLifetimeLimitSeconds
-    (10107, REFUSED, true),     // NotWritablePrimary
-    (10058, REFUSED, true),     // the same, from older servers
-    (13435, REFUSED, true),     // NotPrimaryNoSecondaryOk
-    (13436, REFUSED, true),     // NotPrimaryOrSecondary: it recovers
-    (211, REFUSED, false),      // KeyNotFound
+    (11000, CONSTRAINT, false),      // DuplicateKey
+    (11001, CONSTRAINT, false),      // the same of an update, up to 3.6
+    (121, CONSTRAINT, false),        // DocumentValidationFailure
+    (10334, CONSTRAINT, false),      // BSONObjectTooLarge
+    (17280, CONSTRAINT, false),      // KeyTooLong
+    (17419, CONSTRAINT, false),      // the document would become too large
+    (17420, CONSTRAINT, false),      // the same
+    (112, CONFLICT, false),          // WriteConflict
+    (24, CONFLICT, false),           // LockTimeout
+    (46, CONFLICT, false),           // LockBusy
+    (117, CONFLICT, false),          // ConflictingOperationInProgress
+    (225, CONFLICT, false),          // TransactionTooOld
+    (239, CONFLICT, false),          // SnapshotTooOld
+    (246, CONFLICT, false),          // SnapshotUnavailable
+    (250, CONFLICT, false),          // StaleChunkHistory
+    (251, CONFLICT, false),          // NoSuchTransaction
+    (267, CONFLICT, false),          // PreparedTransactionInProgress
+    (272, CONFLICT, false),          // MigrationConflict
+    (290, CONFLICT, false),          // TransactionExceededLifetimeLimitSeconds
+    (10107, REFUSED, true),          // NotWritablePrimary
+    (10058, REFUSED, true),          // the same, from older servers
+    (13435, REFUSED, true),          // NotPrimaryNoSecondaryOk
+    (13436, REFUSED, true),          // NotPrimaryOrSecondary: it recovers
+    (211, REFUSED, false),           // KeyNotFound
     (91, Outcome::Unknown, true),    // ShutdownInProgress
     (189, Outcome::Unknown, true),   // PrimarySteppedDown
     (11600, Outcome::Unknown, true), // InterruptedAtShutdown
@@ -59,24 +59,24 @@ const CODES: &[(i64, Outcome, bool)] = &[
     (75, Outcome::Unknown, false),   // WriteConcernLegacyOK
     (79, Outcome::Unknown, false),   // UnknownReplWriteConcern
     (100, Outcome::Unknown, false),  // UnsatisfiableWriteConcern
-    (134, OVERLOAD, false),     // ReadConcernMajorityNotAvailableYet
-    (146, OVERLOAD, false),     // ExceededMemoryLimit
-    (261, OVERLOAD, false),     // TooManyLogicalSessions
-    (264, OVERLOAD, false),     // TooManyFilesOpen
-    (365, OVERLOAD, false),     // TemporarilyUnavailable: the storage engine's cache is full
-    (402, OVERLOAD, false),     // ResourceExhausted
-    (433, OVERLOAD, false),     // AdmissionQueueOverflow
-    (449, OVERLOAD, false),     // RateLimitExceeded
-    (14031, OVERLOAD, false),   // OutOfDiskSpace
-    (1, OTHER, false),          // InternalError
-    (8, OTHER, false),          // UnknownError
-    (43, OTHER, false),         // CursorNotFound
-    (50, OTHER, false),         // MaxTimeMSExpired
-    (96, OTHER, false),         // OperationFailed
-    (175, OTHER, false),        // QueryPlanKilled
-    (237, OTHER, false),        // CursorKilled
-    (262, OTHER, false),        // ExceededTimeLimit
-    (11601, OTHER, false),      // Interrupted: somebody has ended it
+    (134, OVERLOAD, false),          // ReadConcernMajorityNotAvailableYet
+    (146, OVERLOAD, false),          // ExceededMemoryLimit
+    (261, OVERLOAD, false),          // TooManyLogicalSessions
+    (264, OVERLOAD, false),          // TooManyFilesOpen
+    (365, OVERLOAD, false),          // TemporarilyUnavailable: the storage engine's cache is full
+    (402, OVERLOAD, false),          // ResourceExhausted
+    (433, OVERLOAD, false),          // AdmissionQueueOverflow
+    (449, OVERLOAD, false),          // RateLimitExceeded
+    (14031, OVERLOAD, false),        // OutOfDiskSpace
+    (1, OTHER, false),               // InternalError
+    (8, OTHER, false),               // UnknownError
+    (43, OTHER, false),              // CursorNotFound
+    (50, OTHER, false),              // MaxTimeMSExpired
+    (96, OTHER, false),              // OperationFailed
+    (175, OTHER, false),             // QueryPlanKilled
+    (237, OTHER, false),             // CursorKilled
+    (262, OTHER, false),             // ExceededTimeLimit
+    (11601, OTHER, false),           // Interrupted: somebody has ended it
 ];
 
 /// What of an answer says that something went wrong.

@@ -291,7 +291,7 @@ mod tests {
         for json in [
             "{}",
             r#"{"a":1,"b":-1,"c":2147483648,"d":9223372036854775807,"e":-9223372036854775808}"#,
-            r#"{"a":1.0,"b":-0.5,"c":1e300,"d":true,"e":false,"f":null}"#,
+            r#"{"a":1.0,"b":-0.5,"c":1e+300,"d":true,"e":false,"f":null}"#,
             r#"{"text":"Grün \" \\ \n \u0001 \u0000","":""}"#,
             r#"{"a":{"b":{"c":[]}},"d":[{},[1,"x",[2.5]],null]}"#,
             r#"{"in":{"_id":1,"{#rev}":2},"_id ":3}"#,
@@ -306,8 +306,17 @@ mod tests {
     #[test]
     fn what_cannot_be_a_document_is_refused() {
         for json in [
-            "", "[]", "1", "null", "{", r#"{"a":}"#, "{} {}", r#"{"a":1,}"#, r#"{"a\u0000":1}"#,
-            r#"{"_id":1}"#, r##"{"#rev":1}"##,
+            "",
+            "[]",
+            "1",
+            "null",
+            "{",
+            r#"{"a":}"#,
+            "{} {}",
+            r#"{"a":1,}"#,
+            r#"{"a\u0000":1}"#,
+            r#"{"_id":1}"#,
+            r##"{"#rev":1}"##,
         ] {
             let error = stored(json).unwrap_err();
             assert_eq!(&*error.code, "CLIENT", "{json}");
@@ -335,7 +344,10 @@ mod tests {
     #[test]
     fn what_has_no_form_in_json_is_reported_and_the_session_goes_on() {
         let error = write(&mut vec![], b"\x10\0\0\0\x09a\0abcdefgh\0").unwrap_err();
-        assert!(error.message.contains("0x09") && !error.connection_lost, "{error}");
+        assert!(
+            error.message.contains("0x09") && !error.connection_lost,
+            "{error}"
+        );
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

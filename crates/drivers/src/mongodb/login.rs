@@ -211,10 +211,19 @@ mod tests {
             (8, true, false, false, false),
         ] {
             let answer = answer(version, set, mongos, sessions);
-            assert_eq!(read(&answer, true).is_ok(), has, "{version} {set} {mongos} {sessions}");
+            assert_eq!(
+                read(&answer, true).is_ok(),
+                has,
+                "{version} {set} {mongos} {sessions}"
+            );
             assert!(read(&answer, false).is_ok());
         }
-        assert!(read(&answer(5, true, false, true), false).unwrap_err().message.contains("3.6"));
+        assert!(
+            read(&answer(5, true, false, true), false)
+                .unwrap_err()
+                .message
+                .contains("3.6")
+        );
     }
 
     #[test]

@@ -158,7 +158,11 @@ fn whole(input: &[u8], number: u32) -> Result<Option<(usize, std::ops::Range<usi
     };
     match kind {
         OP_MSG => {}
-        OP_REPLY => return Err(malformed("it speaks an older protocol: the server is older than 3.6")),
+        OP_REPLY => {
+            return Err(malformed(
+                "it speaks an older protocol: the server is older than 3.6",
+            ));
+        }
         _ => return Err(malformed(stranger(input).unwrap_or("a message of no known kind"))),
     }
     if to != number {
@@ -166,7 +170,11 @@ fn whole(input: &[u8], number: u32) -> Result<Option<(usize, std::ops::Range<usi
     }
     if flags & REQUIRED & !CHECKSUM != 0 {
         let more = flags & MORE_TO_COME != 0;
-        return Err(malformed(if more { "more answers than one" } else { "an unknown flag" }));
+        return Err(malformed(if more {
+            "more answers than one"
+        } else {
+            "an unknown flag"
+        }));
     }
     if input.len() < size {
         return Ok(None);

@@ -177,12 +177,19 @@ fn refuse(spec: &MongodbSpec) -> Result<(), Trouble> {
     let bad = |name: &str| name.is_empty() || name.contains(['\0', '/', '\\', '.', ' ', '"', '$']);
     if bad(&spec.database) {
         let what = format!("{:?} is not the name of a database", spec.database);
-        return Err(usage(&what, DRIVER, "MongoDB's names have no space and none of /\\.\"$"));
+        return Err(usage(
+            &what,
+            DRIVER,
+            "MongoDB's names have no space and none of /\\.\"$",
+        ));
     }
     if spec.password.is_some() && spec.user.is_none() {
         return Err(usage("a password without a user", DRIVER, "name the `user`, too"));
     }
-    let number = spec.write_concern.as_deref().and_then(|name| name.parse::<u32>().ok());
+    let number = spec
+        .write_concern
+        .as_deref()
+        .and_then(|name| name.parse::<u32>().ok());
     if number == Some(0) {
         let what = "write_concern = \"0\" asks for no acknowledgement, so nothing could be said of a write";
         return Err(usage(what, DRIVER, "write \"1\" or more, or \"majority\""));
@@ -190,7 +197,11 @@ fn refuse(spec: &MongodbSpec) -> Result<(), Trouble> {
     let concern = spec.read_concern;
     if spec.transactions && matches!(concern, Some(ReadConcern::Linearizable | ReadConcern::Available)) {
         let what = "a transaction reads at read concern local, majority or snapshot";
-        return Err(usage(what, DRIVER, "change `read_concern`, or leave out `transactions`"));
+        return Err(usage(
+            what,
+            DRIVER,
+            "change `read_concern`, or leave out `transactions`",
+        ));
     }
     if concern == Some(ReadConcern::Linearizable) && spec.read_preference != ReadPreference::Primary {
         let what = "only the primary reads at read concern linearizable";
@@ -226,9 +237,14 @@ mod tests {
         let concern = |concern| move |spec: &mut MongodbSpec| spec.read_concern = Some(concern);
         assert_eq!(trouble(concern(ReadConcern::Linearizable)), None);
         for (what, change) in [
-            ("name of a database", (|spec| spec.database = "a.b".into()) as fn(&mut MongodbSpec)),
+            (
+                "name of a database",
+                (|spec| spec.database = "a.b".into()) as fn(&mut MongodbSpec),
+            ),
             ("acknowledgement", |spec| spec.write_concern = Some("0".into())),
-            ("without a user", |spec| spec.password = Some(Secret::Env("PATH".into()))),
+            ("without a user", |spec| {
+                spec.password = Some(Secret::Env("PATH".into()))
+            }),
             ("a transaction reads", |spec| {
                 (spec.transactions, spec.read_concern) = (true, Some(ReadConcern::Linearizable));
             }),

@@ -1,8 +1,8 @@
 //! How a client shows that it knows a password without giving it away: SCRAM-SHA-256 (RFC 5802, RFC 7677). The server shows
 //! that it has the account, too.
+use bakeoff_model::outcome::{FailClass, OpError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bakeoff_model::outcome::{FailClass, OpError};
 use ring::{digest, hmac, pbkdf2};
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};

@@ -101,8 +101,14 @@ impl MongodbSession {
 
     /// Begins a command on a collection: `{ NAME: COLLECTION`.
     #[inline]
-    pub(super) fn command(&mut self, name: Name<'_>, collection: Collection) -> (&mut Vec<u8>, super::message::Body) {
-        let Self { wire, collections, .. } = self;
+    pub(super) fn command(
+        &mut self,
+        name: Name<'_>,
+        collection: Collection,
+    ) -> (&mut Vec<u8>, super::message::Body) {
+        let Self {
+            wire, collections, ..
+        } = self;
         let (request, body) = wire.begin();
         bson::text(request, name, &collections[collection.0 as usize].name);
         (request, body)
@@ -128,7 +134,10 @@ impl MongodbSession {
         let cursor = open_document(request, b"cursor\0");
         close(request, cursor);
         self.conclude(body, Does::Neither);
-        self.wire.ask().await.map_err(|error| error.with_statement("listCollections"))?;
+        self.wire
+            .ask()
+            .await
+            .map_err(|error| error.with_statement("listCollections"))?;
         let batch = Batch::read(self.wire.answer())?; // of one name; some servers list all, and in one
         let mut all = bson::elements(batch.documents)?;
         while let Some((_, one)) = all.next()? {

@@ -3,7 +3,9 @@ use crate::bench::{TIMEOUT, endpoint, open, run_on_reactor};
 use crate::scripted::mongodb::{batch, hear, member, message, spec};
 use bakeoff_drivers::Secret;
 use bakeoff_drivers::mongodb::{MongodbDriver, MongodbSession, MongodbSpec};
-use bakeoff_model::document::{Collection, CollectionSpec, DocumentSession, Expect, Keyed, Patch, PathKind, PathSpec, Select};
+use bakeoff_model::document::{
+    Collection, CollectionSpec, DocumentSession, Expect, Keyed, Patch, PathKind, PathSpec, Select,
+};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
@@ -39,7 +41,7 @@ fn collection() -> CollectionSpec {
     }
 }
 
-/// Asks a server that answers each request with what `answer` makes of its number (from 1) and its bytes, until that is
+/// Runs a test at a server that answers each request with what `answer` makes of its number (from 1) and its bytes, until that is
 /// nothing: then it hangs up. What it has heard comes back, too.
 fn ask<T, F: Future<Output = T>>(
     change: impl FnOnce(&mut MongodbSpec),
@@ -77,15 +79,21 @@ fn with_session<T>(
         1 => Some(member()),
         _ => answers.get(number as usize - 2).cloned(),
     };
-    ask(|_| {}, said, async move |driver| {
-        let mut session = open(&driver).await.unwrap();
-        session.attach(&[collection()]).await.unwrap();
-        test(&mut session).await
-    })
+    ask(
+        |_| {},
+        said,
+        async move |driver| {
+            let mut session = open(&driver).await.unwrap();
+            session.attach(&[collection()]).await.unwrap();
+            test(&mut session).await
+        },
+    )
 }
 
 fn has(heard: &[u8], words: &str) -> bool {
-    heard.windows(words.len()).any(|window| window == words.as_bytes())
+    heard
+        .windows(words.len())
+        .any(|window| window == words.as_bytes())
 }
 
 fn done(count: u32) -> Json {
@@ -110,7 +118,9 @@ const SALT: &[u8] = b"0123456789abcdef";
 const ROUNDS: u32 = 5000;
 
 fn sign(key: &[u8], message: &[u8]) -> Vec<u8> {
-    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message).as_ref().to_vec()
+    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message)
+        .as_ref()
+        .to_vec()
 }
 
 impl Accounts {
@@ -129,7 +139,10 @@ impl Accounts {
             1 => Some(member()),
             2 => {
                 let start = text.find("n,,").unwrap() + 3;
-                let first: String = text[start..].chars().take_while(|c| c.is_ascii_graphic()).collect();
+                let first: String = text[start..]
+                    .chars()
+                    .take_while(|c| c.is_ascii_graphic())
+                    .collect();
                 let client_nonce = first.split_once(",r=").unwrap().1;
                 self.nonce = format!("{client_nonce}more");
                 let challenge = format!("r={},s={},i={ROUNDS}", self.nonce, STANDARD.encode(SALT));
@@ -139,7 +152,13 @@ impl Accounts {
             3 => {
                 let mut salted = [0; 32];
                 let rounds = NonZeroU32::new(ROUNDS).unwrap();
-                pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, SALT, self.password.as_bytes(), &mut salted);
+                pbkdf2::derive(
+                    pbkdf2::PBKDF2_HMAC_SHA256,
+                    rounds,
+                    SALT,
+                    self.password.as_bytes(),
+                    &mut salted,
+                );
                 let client_key = sign(&salted, b"Client Key");
                 let stored = digest::digest(&digest::SHA256, &client_key);
                 let signature = sign(stored.as_ref(), self.signed.as_bytes());
@@ -189,8 +208,14 @@ fn an_account_logs_in_and_its_password_goes_nowhere() {
 #[test]
 fn a_wrong_password_is_refused_and_a_server_without_the_account_is_not_believed() {
     let refused = logged_in("another", true).0.unwrap_err();
-    assert_eq!((refused.outcome, &*refused.code), (Outcome::Fail(FailClass::Refused), "18"));
-    assert!(refused.message.contains("could not log in") && refused.message.contains("auth_source"), "{refused}");
+    assert_eq!(
+        (refused.outcome, &*refused.code),
+        (Outcome::Fail(FailClass::Refused), "18")
+    );
+    assert!(
+        refused.message.contains("could not log in") && refused.message.contains("auth_source"),
+        "{refused}"
+    );
     let liar = logged_in("pencil", false).0.unwrap_err();
     assert!(liar.message.contains("does not know the password"), "{liar}");
 }
@@ -288,7 +313,8 @@ fn a_transaction_without_a_command_is_nothing_to_the_server() {
 
 #[test]
 fn a_conflict_undoes_its_transaction_and_the_session_goes_on() {
-    let conflict = json!({ "ok": 0, "code": 112, "errmsg": "w", "errorLabels": ["TransientTransactionError"] });
+    let conflict =
+        json!({ "ok": 0, "code": 112, "errmsg": "w", "errorLabels": ["TransientTransactionError"] });
     let (error, heard) = with_session(vec![conflict, failed(251), done(1)], async |session| {
         session.begin(Default::default()).await.unwrap();
         let patched = session.patch(C, b"k", PATCH).await;
@@ -337,17 +363,32 @@ fn a_batch_is_a_transaction_of_its_own() {
 
 #[test]
 fn a_batch_goes_in_as_many_commands_as_the_server_wants() {
-    let greeting = json!({ "ok": 1, "maxWireVersion": 21, "maxWriteBatchSize": 2, "maxMessageSizeBytes": 1 << 20 });
+    let greeting =
+        json!({ "ok": 1, "maxWireVersion": 21, "maxWriteBatchSize": 2, "maxMessageSizeBytes": 1 << 20 });
     let said = move |number: u32, request: &[u8]| match number {
         1 => Some(greeting.clone()),
-        _ => Some(done(request.windows(6).filter(|window| window == b"\x02_id\0\x02").count() as u32)),
+        _ => Some(done(
+            request
+                .windows(6)
+                .filter(|window| window == b"\x02_id\0\x02")
+                .count() as u32,
+        )),
     };
     let alone = |spec: &mut MongodbSpec| spec.transactions = false;
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(700_000));
     let ((stored, large_stored), heard) = ask(alone, said, async |driver| {
         let mut session = open(&driver).await.unwrap();
         session.attach(&[collection()]).await.unwrap();
-        let small = session.put_batch(C, &[Keyed { key: b"1", ..DOCUMENT }; 5]).await.unwrap();
+        let small = session
+            .put_batch(
+                C,
+                &[Keyed {
+                    key: b"1",
+                    ..DOCUMENT
+                }; 5],
+            )
+            .await
+            .unwrap();
         let document = Keyed {
             key: b"1",
             json: large.as_bytes(),
@@ -357,7 +398,11 @@ fn a_batch_goes_in_as_many_commands_as_the_server_wants() {
     assert_eq!((stored, large_stored), (5, 2));
     assert_eq!(heard.len(), 1 + 3 + 2);
     assert!(heard.iter().all(|request| request.len() <= 1 << 20));
-    assert!(heard[1..].iter().all(|request| has(request, "documents") && !has(request, "lsid")));
+    assert!(
+        heard[1..]
+            .iter()
+            .all(|request| has(request, "documents") && !has(request, "lsid"))
+    );
 }
 
 fn written(answer: Json) -> OpError {
@@ -374,16 +419,21 @@ fn a_write_that_may_be_rolled_back_is_unknown_and_a_node_that_is_no_primary_is_l
     let error = written(concern);
     assert_eq!((error.outcome, error.leave_node), (Outcome::Unknown, false));
     let error = written(failed(10107));
-    assert_eq!((error.outcome, error.leave_node), (Outcome::Fail(FailClass::Refused), true));
+    assert_eq!(
+        (error.outcome, error.leave_node),
+        (Outcome::Fail(FailClass::Refused), true)
+    );
     let error = written(failed(11600));
     assert_eq!((error.outcome, error.leave_node), (Outcome::Unknown, true));
-    let duplicate = json!({ "n": 0, "ok": 1, "writeErrors": [{ "index": 0, "code": 11000, "errmsg": "dup" }] });
+    let duplicate =
+        json!({ "n": 0, "ok": 1, "writeErrors": [{ "index": 0, "code": 11000, "errmsg": "dup" }] });
     assert_eq!(written(duplicate).outcome, Outcome::Fail(FailClass::Constraint));
 }
 
 #[test]
 fn two_that_make_the_same_document_are_in_conflict() {
-    let duplicate = json!({ "n": 0, "ok": 1, "writeErrors": [{ "index": 0, "code": 11000, "errmsg": "dup" }] });
+    let duplicate =
+        json!({ "n": 0, "ok": 1, "writeErrors": [{ "index": 0, "code": 11000, "errmsg": "dup" }] });
     let (error, _) = with_session(vec![duplicate], async |session| {
         session.put(C, DOCUMENT, Expect::Anything).await.unwrap_err()
     });
@@ -412,7 +462,10 @@ fn what_cannot_be_written_is_not_sent() {
 fn a_cursor_that_is_gone_fails_the_read() {
     let first = batch("firstBatch", 9, &[json!({ "_id": "k", "#rev": 1, "a": 1 })]);
     let (error, heard) = with_session(vec![first, failed(43)], async |session| {
-        session.range(C, b"", None, Select::Whole, &mut |_| {}).await.unwrap_err()
+        session
+            .range(C, b"", None, Select::Whole, &mut |_| {})
+            .await
+            .unwrap_err()
     });
     assert_eq!(error.outcome, Outcome::Fail(FailClass::Other));
     assert!(has(&heard[2], "getMore") && !error.connection_lost);

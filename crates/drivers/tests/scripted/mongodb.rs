@@ -41,8 +41,15 @@ pub fn framed(number: u32, content: &[u8]) -> Vec<u8> {
 
 pub fn bson(document: &Value) -> Vec<u8> {
     let members: Vec<(String, &Value)> = match document {
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
-        Value::Array(elements) => elements.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.clone(), value))
+            .collect(),
+        Value::Array(elements) => elements
+            .iter()
+            .enumerate()
+            .map(|(at, value)| (at.to_string(), value))
+            .collect(),
         other => panic!("no document: {other}"),
     };
     let mut out = vec![];
@@ -103,7 +110,9 @@ pub fn conversation() -> Conversation {
         json!({ "ok": 1 }),
         batch("firstBatch", 0, &[json!({ "_id": 1, "n": 3 })]),
     ];
-    let answers = (1..).zip(&answers).map(|(number, answer)| message(number, answer));
+    let answers = (1..)
+        .zip(&answers)
+        .map(|(number, answer)| message(number, answer));
     Conversation {
         protocol: Protocol::Mongodb,
         ..Conversation::new(std::iter::once(vec![]).chain(answers).collect())

@@ -137,7 +137,7 @@ class MongoLedger(Ledger):
     # -- the collections --------------------------------------------------------------------------------------------
 
     def make_place(self) -> None:
-        """A database is there with its first collection."""
+        """The first collection makes the database."""
 
     def drop_words(self, tables: Sequence[str]) -> str:
         return "; ".join(f"db.getCollection({name!r}).drop()" for name in tables)
