@@ -161,7 +161,9 @@ def test_two_do_not_work_in_one_database(peer: MongoJavaServer, monkeypatch: pyt
             another_process.setattr(MongoLedger, "_claims", {})
             with pytest.raises(ServerError, match="another bakeoff run .* is using the database 'bakeoff'"):
                 second.start()
-        existing(peer, database="elsewhere").start()
+        elsewhere = existing(peer, database="elsewhere")
+        elsewhere.start()
+        elsewhere.stop()
         second.start()  # of this process
         second.stop()
     finally:
@@ -232,14 +234,14 @@ start = {{ backend = "{backend}", heap_mib = 256 }}
 
 [workload]
 kind = "ycsb"
-records = 500
+records = 200
 data_integrity = true
 {mix}
 
 [measure]
 threads = 4
 warm_up = "300ms"
-operations = 1500
+operations = 400
 repetitions = 2
 """
 MIXES = {
@@ -276,6 +278,7 @@ records = 300
 threads = 2
 warm_up = "200ms"
 operations = 500
+reset = "reload"
 """
 
 
@@ -283,7 +286,7 @@ def test_a_run_by_address_leaves_everything_else_as_it_was(
     peer: MongoJavaServer, theirs: dict[str, Any], tmp_path: Path
 ) -> None:
     plan = write_plan(tmp_path, EXISTING.format(address=peer.server.bench_address("tcp")))
-    done = bakeoff("run", plan, "--together", "--allow-disturbed", "--allow-drop", cwd=tmp_path)
+    done = bakeoff("run", plan, "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err
     during = dumped(peer)
     assert {name: during[name] for name in theirs} == theirs
