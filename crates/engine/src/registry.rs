@@ -27,7 +27,6 @@ enum Execute {
     /// Of its own, or made of SQL or documents.
     Records(Run<AnyRecords>),
     /// Of its own, or made of columns of JSON or of records.
-    #[allow(dead_code)]
     Documents(Run<AnyDocuments>),
 }
 
@@ -50,6 +49,7 @@ const WORKLOADS: &[Workload] = &[
     workload!(linkbench asks Sql, transactions: true),
     workload!(tpcc asks Sql, transactions: true),
     workload!(hatshop asks Sql, transactions: false),
+    workload!(documents asks Documents, transactions: false),
 ];
 
 impl Workload {
@@ -109,6 +109,13 @@ mod workloads {
         bakeoff_workloads::hatshop::Hatshop::new(options, spec.seed, spec.client, threads(spec))?.within(spec)
     }
 
+    pub fn documents(spec: &RunSpec) -> Result<bakeoff_workloads::documents::Documents, Trouble> {
+        let WorkloadSpec::Documents(options) = &spec.workload else {
+            return Err(another(spec));
+        };
+        bakeoff_workloads::documents::Documents::new(options, spec.seed, spec.client)
+    }
+
     pub fn sql(spec: &RunSpec) -> Result<bakeoff_workloads::sql::Sql, Trouble> {
         let WorkloadSpec::Sql(options) = &spec.workload else {
             return Err(another(spec));
@@ -128,6 +135,11 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     fits(&spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
     match (&workload.execute, make) {
+        (Execute::Records(run), make) if spec.workload.stores_documents() => {
+            form_fits(&spec.driver.kind, &spec.workload)?;
+            let driver = formed(documents(spec, make)?, AnyRecords::of_documents);
+            run(spec, driver, control, sink)
+        }
         (Execute::Sql(run), Make::Sql(make)) => run(spec, make(spec)?, control, sink),
         (Execute::Records(run), Make::Records(make)) => run(spec, make(spec)?, control, sink),
         (Execute::Records(run), Make::Sql(make)) => {
@@ -136,15 +148,28 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         (Execute::Records(run), Make::Documents(make)) => {
             run(spec, formed(make(spec)?, AnyRecords::of_documents), control, sink)
         }
-        (Execute::Documents(run), Make::Documents(make)) => run(spec, make(spec)?, control, sink),
-        (Execute::Documents(run), Make::Sql(make)) => {
-            run(spec, formed(make(spec)?, AnyDocuments::of_sql), control, sink)
-        }
-        (Execute::Documents(run), Make::Records(make)) => {
-            run(spec, formed(make(spec)?, AnyDocuments::of_records), control, sink)
-        }
+        (Execute::Documents(run), make) => run(spec, documents(spec, make)?, control, sink),
         (Execute::Sql(_), Make::Records(_) | Make::Documents(_)) => Err(another(spec)),
     }
+}
+
+/// Sessions with documents: of their own, or made of SQL or of records.
+fn documents(spec: &RunSpec, make: Make) -> Result<Box<dyn AnyDriver<AnyDocuments>>, Trouble> {
+    Ok(match make {
+        Make::Documents(make) => make(spec)?,
+        Make::Sql(make) => formed(make(spec)?, AnyDocuments::of_sql),
+        Make::Records(make) => formed(make(spec)?, AnyDocuments::of_records),
+    })
+}
+
+/// Refuses documents of a system that has none.
+fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
+    let client = &Registration::of(driver)?.client;
+    if !workload.stores_documents() || client.has_documents() {
+        return Ok(());
+    }
+    let what = format!("{driver} has no documents");
+    Err(usage(what, "leave `form` out, or choose another system"))
 }
 
 fn another(spec: &RunSpec) -> Trouble {
@@ -196,6 +221,7 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             if let Some(driver) = &request.driver {
                 fits(&driver.kind, &request.kind)?;
+                form_fits(&driver.kind, &resolved.spec)?;
                 decide(driver)?.meet(&needs, &request.kind)?;
             }
             Ok(Answer::Resolved(Box::new(resolved)))

@@ -128,6 +128,8 @@ pub struct Needs {
     pub affected: Affected,
     /// Where that is not offered another count will do: the workload then asks in another way.
     pub affected_if_offered: bool,
+    /// Paths of a document are set: by the system, or by writing it back at its revision.
+    pub patches: bool,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
 }
@@ -165,7 +167,8 @@ impl Needs {
             Affected::Changed => Offer::CountsChanged,
         };
         let counts = offers.counts() && !self.affected_if_offered;
-        let needed = self.offers.and_if(counts, count);
+        let patches = self.patches && !offers.has(Offer::Revisions);
+        let needed = self.offers.and_if(counts, count).and_if(patches, Offer::Patch);
         needed.all().find(|offer| !offers.has(*offer))
     }
 }

@@ -1,5 +1,6 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
+pub mod documents;
 mod driver;
 pub mod hatshop;
 pub mod linkbench;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub use driver::DriverSpec;
-pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
+pub use ycsb::{FieldLength, Form, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
 /// One document, one run of one client process.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -279,9 +280,15 @@ pub enum WorkloadSpec {
     Tpcc(tpcc::TpccSpec),
     Linkbench(linkbench::LinkbenchSpec),
     Hatshop(hatshop::HatshopSpec),
+    Documents(Box<documents::DocumentsSpec>),
 }
 
 impl WorkloadSpec {
+    /// It asks for records that are stored as documents.
+    pub fn stores_documents(&self) -> bool {
+        matches!(self, Self::Ycsb(spec) if spec.form == Form::Document)
+    }
+
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Ycsb(_) => "ycsb",
@@ -290,6 +297,7 @@ impl WorkloadSpec {
             Self::Tpcc(_) => "tpcc",
             Self::Linkbench(_) => "linkbench",
             Self::Hatshop(_) => "hatshop",
+            Self::Documents(_) => "documents",
         }
     }
 }

@@ -460,3 +460,6 @@ impl<S: SqlSession + Transactional> Transactional for SqlDocuments<S> {
         self.session.rollback().await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,13 +67,7 @@ impl Accounts {
     /// What one client's run did, for the checks that follow.
     pub fn evidence(&self) -> Evidence {
         let mut sum = Evidence::default();
-        self.each(|account| {
-            let (acknowledged, failed) = (account.inserts_acknowledged.get(), account.inserts_failed.get());
-            sum.inserts_acknowledged += acknowledged;
-            sum.inserts_failed += failed;
-            sum.inserts_unknown += account.inserts_begun.get().saturating_sub(acknowledged + failed);
-            sum.writes_acknowledged += account.writes_acknowledged.get();
-        });
+        self.each(|account| sum.add(account));
         sum
     }
 
@@ -92,6 +86,16 @@ pub struct Evidence {
     pub inserts_unknown: u64,
     pub inserts_failed: u64,
     pub writes_acknowledged: u64,
+}
+
+impl Evidence {
+    pub fn add(&mut self, account: &Account) {
+        let (acknowledged, failed) = (account.inserts_acknowledged.get(), account.inserts_failed.get());
+        self.inserts_acknowledged += acknowledged;
+        self.inserts_failed += failed;
+        self.inserts_unknown += account.inserts_begun.get().saturating_sub(acknowledged + failed);
+        self.writes_acknowledged += account.writes_acknowledged.get();
+    }
 }
 
 /// Things that runs added, one kind of them.

@@ -2,7 +2,7 @@
 use crate::prelude::*;
 use crate::resolve::Kind;
 use crate::trouble::refuse;
-use crate::{hatshop, linkbench, sql, sysbench, tpcc, ycsb};
+use crate::{documents, hatshop, linkbench, sql, sysbench, tpcc, ycsb};
 use bakeoff_model::resolve::{Listed, Preview, PreviewRequest};
 
 /// Most operations of one preview.
@@ -15,6 +15,7 @@ pub const KINDS: &[Kind] = &[
     linkbench::KIND,
     tpcc::KIND,
     hatshop::KIND,
+    documents::KIND,
 ];
 
 pub fn list() -> Vec<Listed> {

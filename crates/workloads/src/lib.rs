@@ -5,6 +5,7 @@
 //! workload knows the session traits of the model and no product's name.
 
 mod account;
+pub mod documents;
 pub mod faults;
 mod functions;
 pub mod hatshop;

@@ -218,6 +218,8 @@ mod tests {
                 json!({"layout": "line_items", "secondary_index": false}),
             ),
             ("ycsb", json!({"value_varchar": 100, "field_prefix": "f"})),
+            ("ycsb", json!({"form": "document"})),
+            ("documents", json!({"collection": "d", "index": ["account"]})),
             ("sysbench", json!({"create_secondary": false})),
             ("sysbench", json!({"mysql_storage_engine": "rocksdb"})),
             (
@@ -246,6 +248,8 @@ mod tests {
             ("sysbench", json!({"script": "bulk_insert"})),
             ("tpcc", json!({"warehouses": 2})),
             ("linkbench", json!({"maxid1": 9001})),
+            ("documents", json!({"zero_padding": 9})),
+            ("documents", json!({"template": {"a": "bool"}})),
         ] {
             let plain = resolved(kind, &json!({}), 1).content;
             assert_ne!(resolved(kind, &rows, 1).content, plain, "{kind} {rows}");

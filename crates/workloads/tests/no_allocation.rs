@@ -1,11 +1,14 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
+use bakeoff_model::any::AnyDocuments;
+use bakeoff_model::run::documents::DocumentsSpec;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
-use bakeoff_model::run::{RequestDistribution, YcsbSpec};
+use bakeoff_model::run::{InsertOrder, RequestDistribution, YcsbSpec};
 use bakeoff_model::sql::Upsert;
+use bakeoff_workloads::documents::Documents;
 use bakeoff_workloads::hatshop::Hatshop;
 use bakeoff_workloads::linkbench::Linkbench;
 use bakeoff_workloads::prelude::*;
@@ -17,6 +20,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 mod session;
+use session::documents::YesDocuments;
 use session::graph::YesGraph;
 use session::hats::Hats;
 use session::sql::YesSql;
@@ -191,6 +195,34 @@ fn no_transaction_of_tpcc_allocates() {
             "{variant:?}"
         );
     }
+}
+
+#[test]
+fn no_operation_on_documents_allocates() {
+    let mut spec = DocumentsSpec {
+        get_part: 1.0,
+        put: 1.0,
+        patch: 1.0,
+        insert: 2.0,
+        delete: 1.0,
+        find: 1.0,
+        find_unindexed: 1.0,
+        contains: 1.0,
+        count: 1.0,
+        range: 1.0,
+        get_batch: 1.0,
+        put_batch: 1.0,
+        insert_order: InsertOrder::Ordered,
+        request_distribution: RequestDistribution::Zipfian,
+        ..DocumentsSpec::default()
+    };
+    // So that the session need not look for what is asked.
+    spec.template["account"] = "int:7..7".into();
+    spec.template["address"]["zip"] = "int:12345..12345".into();
+    spec.template["tags"]["each"] = "enum:new".into();
+    let documents = || Documents::new(&spec, 1, ClientSpec::default()).unwrap();
+    let mut session = AnyDocuments::new(YesDocuments::new(documents()));
+    assert_eq!(allocations_of(&documents(), &mut session), 0);
 }
 
 fn of_script(text: &str, expect: serde_json::Value) -> u64 {

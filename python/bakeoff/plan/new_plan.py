@@ -22,6 +22,7 @@ SIZES: Mapping[str, tuple[str, str]] = {
     "tpcc": ("warehouses", "1"),
     "linkbench": ("size", '"0.01x"'),
     "hatshop": ("orders", "500"),
+    "documents": ("records", "50_000"),
     "sql": ("scale", "1"),
 }
 #: Of plans, for editors: as `schema.py` makes it.

@@ -67,6 +67,7 @@ _TOOLS = {
     "linkbench": "linkbench-",
     "tpcc": "",
     "hatshop": "hatshop-",
+    "documents": "documents-",
 }
 
 
@@ -76,6 +77,7 @@ _USUAL = {
     "sysbench": "sysbench-oltp_read_write",
     "pgbench": "pgbench-tpcb-like",
     "hatshop": "hatshop-line_items_by_order",
+    "documents": "documents-mixed",
 }
 
 

@@ -149,6 +149,8 @@ pub struct System {
     /// Levels of isolation that it has.
     pub levels: &'static [Isolation],
     spec: RunSpec,
+    /// Its records are documents.
+    as_documents: bool,
 }
 
 impl System {
@@ -172,6 +174,20 @@ impl System {
         found.filter(|system| matches!(system.client.make, Make::Sql(_)))
     }
 
+    /// Those whose records can be kept as documents too, and are.
+    pub fn with_records_as_documents(offers: &[Offer]) -> impl Iterator<Item = Self> {
+        let found = Self::at_hand(offers).into_iter();
+        let able = found.filter(|system| {
+            let offers = system.client.offers;
+            let patches = offers.has(Offer::Patch) || offers.has(Offer::Revisions);
+            patches && !matches!(system.client.make, Make::Documents(_))
+        });
+        able.map(|system| Self {
+            as_documents: true,
+            ..system
+        })
+    }
+
     fn new(driver: &'static Registration, document: Document) -> Self {
         let run = json!({
             "format": 1, "phase": "run", "driver": document, "workload": { "kind": "ycsb" },
@@ -181,6 +197,7 @@ impl System {
             client: &driver.client,
             levels: driver.isolation,
             spec: serde_json::from_value(run).unwrap(),
+            as_documents: false,
         }
     }
 
@@ -193,6 +210,9 @@ impl System {
 
     /// A session of its own.
     pub async fn records(&self) -> AnyRecords {
+        if self.as_documents {
+            return AnyRecords::of_documents(self.documents().await);
+        }
         session(&*match self.client.make {
             Make::Records(make) => make(&self.spec).unwrap(),
             Make::Sql(make) => formed(make(&self.spec).unwrap(), AnyRecords::of_sql),

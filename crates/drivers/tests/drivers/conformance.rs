@@ -366,7 +366,9 @@ macro_rules! conformance {
             $(
                 #[test]
                 fn $case() {
-                    for system in System::at_hand(&[$(Offer::$offer)?]) {
+                    let offers = [$(Offer::$offer)?];
+                    let as_documents = System::with_records_as_documents(&offers);
+                    for system in System::at_hand(&offers).into_iter().chain(as_documents) {
                         let name = format!("{}_{}", system.client.name, stringify!($case));
                         let spec = table(&name.chars().take(50).collect::<String>());
                         system.run(async {

@@ -21,6 +21,8 @@ pub struct YcsbSpec {
     /// Values are VARCHAR of this length; none: TEXT.
     #[schemars(range(min = 1))]
     pub value_varchar: Option<u32>,
+    /// A record is a row of columns, or a document; in an SQL system, a column of JSON.
+    pub form: Form,
     /// Rows that exist after the load, over all clients. (`recordcount`)
     #[schemars(range(min = 1))]
     pub records: u64,
@@ -102,6 +104,7 @@ impl Default for YcsbSpec {
             key_length: 255,
             field_prefix: "FIELD".into(),
             value_varchar: None,
+            form: Form::Record,
             records: 1000,
             insert_start: 0,
             insert_count: None,
@@ -198,6 +201,13 @@ fn exponential_percentile() -> f64 {
 }
 fn exponential_fraction() -> f64 {
     0.8571428571
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    Record,
+    Document,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]

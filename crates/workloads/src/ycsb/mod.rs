@@ -31,15 +31,16 @@ use crate::prelude::*;
 use crate::rng::Stream;
 use crate::trouble;
 use bakeoff_model::record::{Fields, Table, TableSpec, Use, ValueType};
-use bakeoff_model::run::YcsbSpec;
-use choose::{KeyCursor, KeySpace};
+use bakeoff_model::run::{Form, YcsbSpec};
 use draw::{Mix, ScanLimit};
 use fields::FieldMaker;
-use insert_sequence::{Did, Ledger};
-use key_text::KeyText;
+use insert_sequence::Did;
 use thread::Sizes;
 use validate::Proportions;
 
+pub(crate) use choose::{KeyCursor, KeySpace};
+pub(crate) use insert_sequence::{Ledger, acknowledged};
+pub(crate) use key_text::{Key, KeyText};
 pub use resolve::KIND;
 pub use thread::Thread;
 
@@ -175,9 +176,16 @@ pub fn needs(spec: &YcsbSpec) -> Needs {
             .and_if(groups, Offer::Transactions)
             .and_if(spec.scan_proportion > 0.0, Offer::Scan),
         own_session: groups,
+        patches: sets_single_paths(spec),
         affected: Affected::Found,
         ..Needs::default()
     }
+}
+
+/// Updates of some fields of a document, but not all.
+fn sets_single_paths(spec: &YcsbSpec) -> bool {
+    let updates = spec.update_proportion + spec.read_modify_write_proportion > 0.0;
+    spec.form == Form::Document && updates && !spec.write_all_fields && spec.field_count > 1
 }
 
 /// Whatever operations of this mix do with the table.

@@ -9,7 +9,7 @@ use crate::keys::{THETA, zeta};
 use crate::prelude::*;
 use crate::resolve::{Beside, Kind, Read, describe, read, shape, usual, words};
 use crate::rng::Stream;
-use bakeoff_model::run::{FieldLength, RequestDistribution, YcsbSpec};
+use bakeoff_model::run::{FieldLength, Form, RequestDistribution, YcsbSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn advice(spec: &YcsbSpec, writes: bool) -> Vec<String> {
 }
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: &str = "table key_column key_length field_prefix value_varchar";
+const FORM: &str = "table key_column key_length field_prefix value_varchar form";
 
 /// The options that shape the table and its rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &YcsbSpec) -> Value {
@@ -144,6 +144,10 @@ fn shape_of(spec: &YcsbSpec) -> Value {
     };
     if !spec.data_integrity {
         names += " payload";
+    }
+    // Names of data sets of before there was another form stay.
+    if spec.form == Form::Document {
+        names += " form";
     }
     let mut shape = shape(spec, &names);
     shape["rows"] = json!(rows(spec));

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+pub mod documents;
 pub mod graph;
 pub mod hats;
 pub mod sql;

@@ -69,7 +69,7 @@ def add_quick(commands: Commands) -> None:
         "--workload",
         default="ycsb-a",
         metavar="NAME",
-        help="ycsb-a to ycsb-f, tpcc, linkbench, hatshop, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads`"
+        help="ycsb-a to ycsb-f, tpcc, linkbench, hatshop, documents, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads`"
         " (default: ycsb-a)",
     )
     p.add_argument(
