@@ -1,5 +1,5 @@
-"""MongoDB's driver and control plane against its peer: managed, and as a server at an address. What the peer does not have
-(accounts, transactions, UUIDs) is tested at servers that follow a script."""
+"""MongoDB's driver and control plane against its peer: managed, and as a server at an address. What the peer does not
+have (accounts, transactions, UUIDs) is tested at servers that follow a script."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_jre_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a JRE" in str(JAVA.lacks())
 
 
-# -- a server at an address ----------------------------------------------------------------------------------------------
+# -- a server at an address --------------------------------------------------------------------------------------------
 
 
 def dumped(peer: MongoJavaServer) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def test_two_do_not_work_in_one_database(peer: MongoJavaServer, monkeypatch: pyt
     try:
         with monkeypatch.context() as another_process:
             another_process.setattr(MongoLedger, "_claims", {})
-            with pytest.raises(ServerError, match="another bakeoff run .* is using the database 'bakeoff'"):
+            with pytest.raises(ServerError, match=r"another bakeoff run .* is using the database 'bakeoff'"):
                 second.start()
         elsewhere = existing(peer, database="elsewhere")
         elsewhere.start()
@@ -184,7 +184,7 @@ def test_facts_are_read_and_a_server_that_is_none_is_named(peer: MongoJavaServer
     assert existing(peer, journal=True).level() == "full"
     assert system.size_on_disk_bytes() is not None
     system.stop()
-    with pytest.raises(ServerError, match="could not connect to 127.0.0.1:1"):
+    with pytest.raises(ServerError, match=r"could not connect to 127\.0\.0\.1:1"):
         configured("mongodb", Path("/"), {"address": "127.0.0.1:1"}).start()
 
 
@@ -215,7 +215,7 @@ def test_portable_names_of_consistency_are_options_of_the_driver() -> None:
         configured("mongodb", Path("/"), {"address": "127.0.0.1:1", **said})
 
 
-# -- from plan to report -------------------------------------------------------------------------------------------------
+# -- from plan to report -----------------------------------------------------------------------------------------------
 
 
 @needs_cargo
@@ -261,6 +261,42 @@ def test_ycsb_goes_from_plan_to_report(tmp_path: Path, backend: str) -> None:
     assert all(check.ok for run in runs for check in run.checks)
     operations = {"memory": {"READ", "UPDATE"}, "h2": {"INSERT", "SCAN"}}[backend]
     assert {series.operation for run in runs for series in run.series} >= operations
+
+
+DOCUMENTS = """
+title = "Documents on a peer"
+
+[systems.mongo-java-server]
+start = { heap_mib = 256 }
+
+[workload]
+kind = "documents"
+records = 200
+verify = true
+get = 0.3
+put = 0.1
+patch = 0.2
+insert = 0.1
+delete = 0.05
+find = 0.1
+range = 0.1
+put_batch = 0.05
+
+[measure]
+threads = 4
+warm_up = "300ms"
+operations = 400
+"""
+
+
+@pytest.mark.usefixtures("version")
+def test_documents_go_from_plan_to_report(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, DOCUMENTS), "--together", "--allow-disturbed", cwd=tmp_path)
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.valid
+    assert all(check.ok for check in run.checks)
+    assert len({series.operation for series in run.series}) >= 8
 
 
 EXISTING = """
