@@ -107,12 +107,14 @@ def test_a_jre_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def dumped(peer: MongoJavaServer) -> dict[str, Any]:
-    """All that is in it, by database and collection; not what bakeoff keeps for itself between runs."""
+    """All that is in it, by database and collection, but for claims: an empty collection of them stays until a drop."""
     control = cast(Control, peer.control)
     found: dict[str, Any] = {}
     for database in control.ask({"listDatabases": 1}, ADMIN)["databases"]:
         name = str(database["name"])
         for one in control.ask({"listCollections": 1, "cursor": {}}, name)["cursor"]["firstBatch"]:
+            if one["name"] == "bakeoff_claim":
+                continue
             answer = control.ask({"find": one["name"], "batchSize": 1000}, name)
             found[f"{name}.{one['name']}"] = answer["cursor"]["firstBatch"]
     return found
@@ -242,7 +244,7 @@ data_integrity = true
 threads = 4
 warm_up = "300ms"
 operations = 400
-repetitions = 2
+repetitions = 1
 """
 MIXES = {
     "memory": "read_proportion = 0.5\nupdate_proportion = 0.5",  # workload A
@@ -256,11 +258,11 @@ def test_ycsb_goes_from_plan_to_report(tmp_path: Path, backend: str) -> None:
     plan = write_plan(tmp_path, PLAN.format(backend=backend, mix=MIXES[backend]))
     done = bakeoff("run", plan, "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err
-    runs = only_bundle(tmp_path).runs
-    assert [run.valid for run in runs] == [True] * 2
-    assert all(check.ok for run in runs for check in run.checks)
+    (run,) = only_bundle(tmp_path).runs
+    assert run.valid
+    assert all(check.ok for check in run.checks)
     operations = {"memory": {"READ", "UPDATE"}, "h2": {"INSERT", "SCAN"}}[backend]
-    assert {series.operation for run in runs for series in run.series} >= operations
+    assert {series.operation for series in run.series} >= operations
 
 
 DOCUMENTS = """
@@ -286,6 +288,7 @@ put_batch = 0.05
 threads = 4
 warm_up = "300ms"
 operations = 400
+repetitions = 1
 """
 
 
@@ -314,6 +317,7 @@ records = 300
 threads = 2
 warm_up = "200ms"
 operations = 500
+repetitions = 1
 reset = "reload"
 """
 

@@ -161,7 +161,7 @@ pub enum Bson<'a> {
     Other(u8),
 }
 
-impl<'a> Bson<'a> {
+impl Bson<'_> {
     pub fn whole_number(self) -> Option<i64> {
         match self {
             Bson::Int(number) => Some(number),
@@ -173,13 +173,6 @@ impl<'a> Bson<'a> {
     /// The server says `1`, `1.0` and `true`.
     pub fn is_true(self) -> bool {
         self == Bson::Bool(true) || self.whole_number().is_some_and(|number| number != 0)
-    }
-
-    pub fn text(self) -> Option<&'a [u8]> {
-        match self {
-            Bson::Text(text) => Some(text),
-            _ => None,
-        }
     }
 }
 

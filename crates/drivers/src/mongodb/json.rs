@@ -361,8 +361,7 @@ mod tests {
         leaf.prop_recursive(4, 64, 8, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-                prop::collection::btree_map("[^\0]{0,8}", inner, 0..8)
-                    .prop_map(|members| Value::from_iter(members)),
+                prop::collection::btree_map("[^\0]{0,8}", inner, 0..8).prop_map(Value::from_iter),
             ]
         })
     }
