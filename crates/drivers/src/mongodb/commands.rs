@@ -8,7 +8,9 @@ use bakeoff_model::outcome::OpError;
 pub enum Does {
     Reads,
     Writes,
-    /// It goes on with what another has begun, or is none of a workload.
+    /// It reads what the server has of collections, which knows no read concern.
+    Lists,
+    /// It goes on with what another has begun.
     Neither,
 }
 
@@ -25,6 +27,8 @@ pub struct Context {
     database: Vec<u8>,
     admin: Vec<u8>,
     reads: Vec<u8>,
+    /// Without it a secondary does not answer.
+    preference: Vec<u8>,
     writes: Vec<u8>,
     /// Of a transaction: with its first command, and with its commit.
     read_concern: Vec<u8>,
@@ -43,12 +47,13 @@ impl Context {
             bson::text(&mut read_concern, b"level\0", concern.name().as_bytes());
             close(&mut read_concern, inner);
         }
-        let mut reads = read_concern.clone();
+        let mut preference = vec![];
         if spec.read_preference != ReadPreference::Primary {
-            let inner = open_document(&mut reads, b"$readPreference\0");
-            bson::text(&mut reads, b"mode\0", spec.read_preference.mode().as_bytes());
-            close(&mut reads, inner);
+            let inner = open_document(&mut preference, b"$readPreference\0");
+            bson::text(&mut preference, b"mode\0", spec.read_preference.mode().as_bytes());
+            close(&mut preference, inner);
         }
+        let reads = [&read_concern[..], &preference].concat();
         let write_concern = write_concern(spec);
         let database = |name: &str| {
             let mut element = vec![];
@@ -65,6 +70,7 @@ impl Context {
             database: database(&spec.database),
             admin: database("admin"),
             reads,
+            preference,
             writes: write_concern.clone(),
             read_concern,
             write_concern,
@@ -89,6 +95,7 @@ impl Context {
         match does {
             Does::Reads => request.extend_from_slice(&self.reads),
             Does::Writes => request.extend_from_slice(&self.writes),
+            Does::Lists => request.extend_from_slice(&self.preference),
             Does::Neither => {}
         }
     }
@@ -204,6 +211,10 @@ mod tests {
         assert_eq!(
             concluded(&mut context, Does::Writes),
             r#"{"$db":"d","writeConcern":{"w":2,"j":true,"wtimeout":500}}"#
+        );
+        assert_eq!(
+            concluded(&mut context, Does::Lists),
+            r#"{"$db":"d","$readPreference":{"mode":"secondaryPreferred"}}"#
         );
         assert_eq!(concluded(&mut context, Does::Neither), r#"{"$db":"d"}"#);
         let plain = MongodbSpec {

@@ -133,7 +133,7 @@ impl MongodbSession {
         bson::bool(request, b"nameOnly\0", true);
         let cursor = open_document(request, b"cursor\0");
         close(request, cursor);
-        self.conclude(body, Does::Neither);
+        self.conclude(body, Does::Lists);
         self.wire
             .ask()
             .await
