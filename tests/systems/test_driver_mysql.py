@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program"), n
 
 TESTS = ("mysql_wire", "conformance", "values", "bulk")
 # What transactions do to each other is the server's, however it is asked: once is enough. Encryption allocates.
-ONCE = ("acid", "session_allocation")
+ONCE = ("acid", "documents", "session_allocation")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("postgresql_program")
 
 TESTS = ("postgresql_wire", "conformance", "values", "bulk")
 # What transactions do to each other is the server's, however it is asked: once is enough. Encryption allocates.
-ONCE = ("acid", "session_allocation")
+ONCE = ("acid", "documents", "session_allocation")
 
 
 def started(place: Path, *, tls: bool) -> PostgreSql:

@@ -117,7 +117,7 @@ def test_the_drivers_own_tests_pass(redis: Redis) -> None:
         "BAKEOFF_TEST_REDIS": f"redis://bench@{redis.server.bench_address('tcp')}/",
         "BAKEOFF_TEST_REDIS_PASSWORD": redis.server.bench_password,
     }
-    assert run_driver_tests(("redis", "conformance", "session_allocation"), address, of="redis") == []
+    assert run_driver_tests(("redis", "conformance", "documents", "session_allocation"), address, of="redis") == []
     assert redis.alive()
 
 

@@ -1,4 +1,4 @@
-"""Documents from a plan to the report, in JSON columns of SQLite and of real servers, and as values of a key-value system."""
+"""Documents from a plan to the report, in JSON columns of SQLite and of real servers; what is refused, and where."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// The text of the value at a path of members, from the outermost object inwards.
 #[inline]
-pub fn at<'a, S: AsRef<[u8]>>(json: &'a [u8], steps: impl IntoIterator<Item = S>) -> Option<&'a [u8]> {
+pub fn at<S: AsRef<[u8]>>(json: &[u8], steps: impl IntoIterator<Item = S>) -> Option<&[u8]> {
     let mut value = trimmed(json);
     for step in steps {
         value = Members::of(value).find_map(|(name, value)| (name == step.as_ref()).then_some(value))?;

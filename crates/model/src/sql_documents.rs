@@ -325,7 +325,7 @@ impl<S: SqlSession + Transactional> DocumentSession for SqlDocuments<S> {
                 let stored = self
                     .execute(collection, Form::plain(Verb::Store), &new_row(&document))
                     .await?;
-                // Some count a row twice that was there before.
+                // Some systems count a replaced row twice.
                 Ok(stored.map(|rows| rows.min(1)))
             }
             Expect::Absent => {

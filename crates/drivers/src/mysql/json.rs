@@ -4,7 +4,7 @@
 //! Texts are compared as bytes: no collation that both have tells trailing spaces from none.
 //!
 //! Sources: MariaDB documentation, "JSON Functions", "Generated Columns"; MySQL reference manual, "Functions That Search JSON
-//! Values" (`JSON_VALUE` since 8.0.21, which gives 512 characters unless it is told).
+//! Values" (`JSON_VALUE` since 8.0.21, which returns at most 512 characters unless RETURNING says more).
 use bakeoff_model::document::{PathKind, PathSpec};
 use bakeoff_model::sql::{Json, JsonIndex};
 

@@ -414,7 +414,7 @@ impl Model {
             .collect();
         let mut document = json!({
             "name": format!("name{:02}", n * 7 % 20), "address": { "city": CITIES[(n % 5) as usize], "zip": n },
-            "age": i64::from(n * 13 % 30) - 5, "score": f64::from(n % 8) / 4.0 - 0.5, "active": n % 3 == 0, "tags": tags,
+            "age": i64::from(n * 13 % 30) - 5, "score": f64::from(n % 8) / 4.0 - 0.5, "active": n.is_multiple_of(3), "tags": tags,
             "a": { "b": { "c": n } }, "filler": "x".repeat((n % 50) as usize),
         });
         match n % 11 {

@@ -124,11 +124,10 @@ fn a_table_has_a_column_or_an_expression_for_each_index() {
 
 #[test]
 fn a_form_is_known_again_by_what_it_names() {
-    let form = |select, named| Form {
-        verb: Verb::Find { limited: true },
-        select,
-        named,
-    };
+    fn form<'a>(select: Select<'a>, named: Named<'a>) -> Form<'a> {
+        let verb = Verb::Find { limited: true };
+        Form { verb, select, named }
+    }
     let uses = [(1, Is::Equal)];
     let known = form(Select::Paths(&[2]), Named::Uses(&uses)).keep();
     let condition = |path, is| {

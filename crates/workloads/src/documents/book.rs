@@ -24,7 +24,7 @@ pub struct Did {
 }
 
 impl Documents {
-    /// Before an attempt that adds or removes so many documents.
+    /// Before an attempt that adds or removes this number of documents.
     pub(super) fn begin(&self, thread: &mut Thread, documents: u64) {
         if thread.drawn.begun {
             return;

@@ -32,14 +32,14 @@ pub fn uses(spec: &DocumentsSpec) -> Uses<'_> {
     }
 }
 
-/// What an option may name.
+/// What an option must name.
 #[derive(Clone, Copy, PartialEq)]
 enum Must {
-    /// Be one value.
-    BeValue,
-    /// Be an array of texts, never empty.
-    BeTexts,
-    BeEither,
+    /// One value.
+    Value,
+    /// An array of texts, never empty.
+    Texts,
+    Either,
 }
 
 pub fn collection(
@@ -72,33 +72,33 @@ pub fn collection(
     };
     if spec.get_part > 0.0 {
         for path in &spec.part {
-            paths.part.push(place("part", path, Must::BeValue)?);
+            paths.part.push(place("part", path, Must::Value)?);
         }
     }
     if spec.patch > 0.0 {
         for path in &spec.patched {
             not_found_by("patched", path, spec)?;
-            paths.patched.push(place("patched", path, Must::BeValue)?);
+            paths.patched.push(place("patched", path, Must::Value)?);
         }
     }
     if spec.find > 0.0 {
-        paths.find = place("find_path", &spec.find_path, Must::BeValue)?;
+        paths.find = place("find_path", &spec.find_path, Must::Value)?;
     }
     if spec.find_unindexed > 0.0 {
-        paths.find_unindexed = place("find_unindexed_path", &spec.find_unindexed_path, Must::BeValue)?;
+        paths.find_unindexed = place("find_unindexed_path", &spec.find_unindexed_path, Must::Value)?;
         if spec.index.contains(&spec.find_unindexed_path) {
             let hint = "take it out of `index`, or give `find` the weight";
             return Err(refuse("find_unindexed_path", "the path has an index", hint));
         }
     }
     if spec.contains > 0.0 {
-        paths.contains = place("contains_path", &spec.contains_path, Must::BeTexts)?;
+        paths.contains = place("contains_path", &spec.contains_path, Must::Texts)?;
     }
     if spec.count > 0.0 {
-        paths.count = place("count_path", &spec.count_path, Must::BeValue)?;
+        paths.count = place("count_path", &spec.count_path, Must::Value)?;
     }
     for path in &spec.index {
-        place("index", path, Must::BeEither)?;
+        place("index", path, Must::Either)?;
     }
     let collection = CollectionSpec {
         name: spec.collection.clone(),
@@ -116,12 +116,12 @@ fn kind(option: &str, path: &str, template: &Node, must: Must) -> Result<PathKin
         _ => false,
     };
     let (fits, hint) = match (kind, must) {
-        (Some(PathKind::Texts(_)), Must::BeValue) => (false, "name one value, not an array"),
-        (Some(PathKind::Texts(_)), Must::BeTexts) => (
+        (Some(PathKind::Texts(_)), Must::Value) => (false, "name one value, not an array"),
+        (Some(PathKind::Texts(_)), Must::Texts) => (
             node.is_some_and(never_empty),
             "it is an array of texts with at least one element",
         ),
-        (Some(_), Must::BeTexts) => (false, "it is an array of texts with at least one element"),
+        (Some(_), Must::Texts) => (false, "it is an array of texts with at least one element"),
         (kind, _) => (
             kind.is_some(),
             "name a value of the template, such as `address.city`",

@@ -187,7 +187,7 @@ fn unreadable(path: &str, text: &str) -> Trouble {
     refuse("template", what, hint)
 }
 
-/// Of a text's characters: a word of which the end cannot be told is none.
+/// Characters of a text.
 const LENGTH_MAX: u64 = 16 << 20;
 const HUNDREDTHS_MAX: f64 = 1e15;
 

@@ -160,7 +160,7 @@ fn draw(generator: &Generator, mut random: Random, out: &mut Vec<u8>) {
                 let word = (2 + (bits & 7) + (bits >> 3 & 1)).min(left);
                 bits >>= 4;
                 for _ in 0..word {
-                    out.push(b'a' + ((bits & 31) * 26 >> 5) as u8);
+                    out.push(b'a' + (((bits & 31) * 26) >> 5) as u8);
                     bits >>= 5;
                 }
                 left -= word;
@@ -327,7 +327,8 @@ fn same(wanted: &[u8], found: &[u8], [a, b]: &mut [Vec<u8>; 2]) -> bool {
         return true;
     }
     if wanted.first() == Some(&b'"') {
-        (a.clear(), b.clear());
+        a.clear();
+        b.clear();
         return unescape(wanted, a) && unescape(found, b) && a == b;
     }
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
