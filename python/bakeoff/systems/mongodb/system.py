@@ -61,7 +61,8 @@ class MongoFamily(AddressedFamily[MongoOptions]):
         return MongoLedger(login, options.database, options.driver["auth_source"], where)
 
     def level(self, control: ServerControl) -> str:
-        raise NotImplementedError  # `ExistingMongo.level` knows the load's write concern
+        """Of a load that says nothing of its own."""
+        return level(control, {"write_concern": None, "journal": None})
 
     def size_on_disk_bytes(self, control: ServerControl, options: MongoOptions) -> int | None:
         assert isinstance(control, Control)
@@ -69,6 +70,13 @@ class MongoFamily(AddressedFamily[MongoOptions]):
 
 
 FAMILY = MongoFamily()
+
+
+def level(control: ServerControl, driver: Mapping[str, Any]) -> str:
+    """Of durability, of a load with these options of the driver. Raises ServerError."""
+    assert isinstance(control, Control)
+    is_replica = "setName" in control.hello()
+    return survival(driver, default_write_concern(control), is_replica=is_replica).level
 
 
 class MongoServer(Server):
@@ -129,10 +137,7 @@ class MongoDb(MongoServer, ExistingServer):
         return self._nodes_with_options
 
     def level(self) -> str:
-        control = self.control
-        assert isinstance(control, Control)
-        is_replica = "setName" in control.hello()
-        return survival(self._options.driver, default_write_concern(control), is_replica=is_replica).level
+        return level(self.control, self._options.driver)
 
     def _own_facts(self) -> dict[str, str]:
         return {**super()._own_facts(), **self._asked()}
