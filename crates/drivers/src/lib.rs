@@ -14,6 +14,8 @@ mod embedded;
 pub mod fjall;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
+#[cfg(feature = "mongodb")]
+pub mod mongodb;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
@@ -63,4 +65,6 @@ pub const DRIVERS: &[&Registration] = &[
     &rocksdb::DRIVER,
     #[cfg(feature = "avatica")]
     &avatica::DRIVER,
+    #[cfg(feature = "mongodb")]
+    &mongodb::DRIVER,
 ];

@@ -5,6 +5,7 @@ pub mod account;
 pub mod address;
 #[cfg(feature = "tls")]
 pub mod channel;
+pub mod digits;
 pub mod errors;
 #[cfg(feature = "http")]
 pub mod http;

@@ -5,6 +5,11 @@
 mod bench;
 mod scripted;
 
+use bakeoff_drivers::mongodb::MongodbDriver;
+use bakeoff_model::document::{
+    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec,
+    Select,
+};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::OpError;
@@ -13,7 +18,7 @@ use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
-use bench::{open, postgresql_wire_driver, run_on_reactor, wire_driver};
+use bench::{TIMEOUT, open, postgresql_wire_driver, run_on_reactor, wire_driver};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use scripted::postgresql::{QUERY_STEP, ROW, TWO_SEEN, messages};
@@ -99,6 +104,70 @@ async fn converse<S: SqlSession + Transactional>(driver: &impl Driver<Session = 
     }
 }
 
+/// The same of documents.
+async fn converse_in_documents(driver: &MongodbDriver) -> usize {
+    let Ok(mut session) = open(driver).await else {
+        return 0;
+    };
+    let heard = |done: Result<(), OpError>| match done {
+        Ok(()) => true,
+        Err(error) => {
+            assert!(error.code != "PROTOCOL" || error.connection_lost, "{error:?}");
+            false
+        }
+    };
+    const C: Collection = Collection(0);
+    let path = |steps: &[&str], kind| PathSpec {
+        steps: steps.iter().map(|step| step.to_string()).collect(),
+        kind,
+        indexed: false,
+    };
+    let spec = CollectionSpec {
+        name: "c".into(),
+        key_length: 10,
+        paths: vec![
+            path(&["a"], PathKind::Text(10)),
+            path(&["n", "b"], PathKind::Integer),
+        ],
+    };
+    session.attach(&[spec]).await.unwrap();
+    let found = session.get(C, b"k1", Select::Whole).await;
+    if !heard(found.map(|found| assert!(found.is_none_or(|found| found.json.starts_with(b"{"))))) {
+        return 1;
+    }
+    let condition = [Condition {
+        path: 0,
+        is: Is::Equal,
+        value: Value::Text(b"text"),
+    }];
+    let found = session
+        .find(C, &condition, Select::Paths(&[0, 1]), None, &mut |_| {})
+        .await;
+    if !heard(found.map(drop)) {
+        return 2;
+    }
+    let document = Keyed {
+        key: b"k1",
+        json: b"{\"a\":1}",
+    };
+    if !heard(session.put(C, document, Expect::Present).await.map(drop)) {
+        return 3;
+    }
+    session.begin(Default::default()).await.unwrap();
+    let patch = [Patch {
+        path: 1,
+        value: Value::Int(1),
+    }];
+    let patched = session.patch(C, b"k1", &patch).await;
+    if !heard(session.end(patched).await.map(drop)) {
+        return 4;
+    }
+    match heard(session.count(C, &[]).await.map(drop)) {
+        false => 5,
+        true => ALL_STEPS,
+    }
+}
+
 fn steps(conversation: Conversation) -> usize {
     let (tuned, protocol) = (conversation.tuned, conversation.protocol);
     let before = ALLOCATED_BYTES.get();
@@ -107,6 +176,10 @@ fn steps(conversation: Conversation) -> usize {
         Protocol::Postgresql => {
             let spec = scripted::postgresql::spec(address);
             run_on_reactor(converse(&postgresql_wire_driver(spec, None)))
+        }
+        Protocol::Mongodb => {
+            let driver = MongodbDriver::new(scripted::mongodb::spec(address), TIMEOUT).unwrap();
+            run_on_reactor(converse_in_documents(&driver))
         }
     });
     let allocated = ALLOCATED_BYTES.get() - before;

@@ -5,13 +5,18 @@ mod bench;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::null::NullSpec;
 use bakeoff_drivers::redis::RedisSpec;
+use bakeoff_model::document::{
+    Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec,
+    Select,
+};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{
-    AvaticaWire, Bench, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row, run, table,
+    AvaticaWire, Bench, MongodbWire, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row,
+    run, table,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -141,6 +146,89 @@ fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
 fn records_over_redis_allocate_nothing_in_a_steady_state() {
     let Some(driver) = RedisWire::driver() else { return };
     assert_eq!(RedisWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn documents_of_mongodb_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = MongodbWire::driver() else {
+        return;
+    };
+    MongodbWire::run(async {
+        let path = |steps: &[&str], kind| PathSpec {
+            steps: steps.iter().map(|step| step.to_string()).collect(),
+            kind,
+            indexed: false,
+        };
+        let spec = CollectionSpec {
+            name: format!("allocation{}", std::process::id()),
+            key_length: 20,
+            paths: vec![
+                path(&["name"], PathKind::Text(10)),
+                path(&["in", "age"], PathKind::Integer),
+            ],
+        };
+        let mut session = open(&driver).await.unwrap();
+        session.attach(std::slice::from_ref(&spec)).await.unwrap();
+        session.create_collection(&spec).await.unwrap();
+        let keys: Vec<String> = (0..400).map(|number| format!("k{number:04}")).collect();
+        let mut before = 0;
+        for (number, key) in keys.iter().enumerate() {
+            if number == 200 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            every_operation_on_documents(&mut session, key.as_bytes()).await;
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+        session.drop_collection(&spec).await.unwrap();
+    });
+}
+
+async fn every_operation_on_documents(session: &mut impl DocumentSession, key: &[u8]) {
+    const C: Collection = Collection(0);
+    let document = Keyed {
+        key,
+        json: b"{\"name\":\"x\",\"in\":{\"age\":1,\"list\":[1.5,true,null]}}",
+    };
+    let age = [Condition {
+        path: 1,
+        is: Is::AtLeast,
+        value: Value::Int(5),
+    }];
+    let patch = [Patch {
+        path: 1,
+        value: Value::Int(4),
+    }];
+    session.put(C, document, Expect::Absent).await.unwrap();
+    session.put(C, document, Expect::Anything).await.unwrap();
+    let found = session.get(C, key, Select::Whole).await.unwrap().unwrap();
+    let revision: [u8; 8] = found.revision.as_slice().try_into().unwrap();
+    session
+        .put(C, document, Expect::Revision(&revision))
+        .await
+        .unwrap();
+    session.patch(C, key, &patch).await.unwrap();
+    session
+        .get(C, key, Select::Paths(&[0, 1]))
+        .await
+        .unwrap()
+        .unwrap();
+    session
+        .get_batch(C, &[key, b"none"], Select::Whole, &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(
+        session
+            .find(C, &age, Select::Whole, Some(5), &mut |_| {})
+            .await
+            .unwrap(),
+        0
+    );
+    session
+        .range(C, key, Some(5), Select::Whole, &mut |_| {})
+        .await
+        .unwrap();
+    session.count(C, &age).await.unwrap();
+    session.delete(C, b"none", None).await.unwrap();
 }
 
 async fn allocations_of_pipelines<S: SqlSession>(session: &mut S, sql: &str) -> u64 {

@@ -30,20 +30,23 @@ class JavaInstallation(Installation):
 class Java:
     program: Path
     version: int  # 17
+    lacks_compiler: bool = False  # where one is needed
 
     def __str__(self) -> str:
-        return f"Java {self.version} ({self.program})"
+        return f"Java {self.version} ({self.program}{', a JRE' if self.lacks_compiler else ''})"
 
 
 @dataclass(frozen=True)
 class JavaNeed:
-    """what: the program. versions: those that run it, best first."""
+    """what: the program. versions: those that run it, best first. compiles: it needs the compiler, too, which a JRE
+    has not."""
 
     what: str
     versions: tuple[int, ...]
+    compiles: bool = False
 
     def __str__(self) -> str:
-        return f"Java {' or '.join(map(str, self.versions))}"
+        return f"Java {' or '.join(map(str, self.versions))}{' with its compiler (a JDK)' if self.compiles else ''}"
 
     def lacks(self) -> str | None:
         """Why it does not run here; None: it does."""
@@ -58,17 +61,21 @@ class JavaNeed:
         found: list[Java] = []
         for program in _places():
             if (version := _version(program)) is not None:
-                found.append(Java(program, version))
-                if version == self.versions[0]:
+                found.append(Java(program, version, self.compiles and not _compiles(program)))
+                if self._is_usable(found[-1]) and version == self.versions[0]:
                     break
-        usable = [java for java in found if java.version in self.versions]
+        usable = [java for java in found if self._is_usable(java)]
         if usable:
             return min(usable, key=lambda java: self.versions.index(java.version))
         best, there = self.versions[0], ", ".join(map(str, found)) or "no Java"
+        package = f"openjdk-{best}-{'jdk' if self.compiles else 'jre'}-headless"
         raise ServerError(
             f"{self.what} needs {self}, and this machine has {there}",
-            hint=f"install Java {best} (Debian: apt install openjdk-{best}-jre-headless), or set JAVA_HOME to one",
+            hint=f"install Java {best} (Debian: apt install {package}), or set JAVA_HOME to one",
         )
+
+    def _is_usable(self, java: Java) -> bool:
+        return java.version in self.versions and not java.lacks_compiler
 
     def installation(
         self, version: str, source: str, described: str, jars: Path, packager: str
@@ -92,3 +99,7 @@ def _places() -> Iterator[Path]:
 def _version(program: Path) -> int | None:
     found = re.match(r"\w+ (\d+)", said_by((str(program), "--version")))
     return int(found[1]) if found else None
+
+
+def _compiles(program: Path) -> bool:
+    return "jdk.compiler" in said_by((str(program), "--list-modules"))

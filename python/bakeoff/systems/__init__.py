@@ -8,6 +8,8 @@ from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.fjall import Fjall
 from bakeoff.systems.lmdb import Lmdb
+from bakeoff.systems.mongodb.java_server import MongoJavaServer
+from bakeoff.systems.mongodb.system import MongoDb
 from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
@@ -33,6 +35,8 @@ SYSTEMS: dict[str, type[System]] = {
     "rocksdb": Rocksdb,
     "avatica-hsqldb": AvaticaHsqldb,
     "leanxcale": LeanXcale,
+    "mongodb": MongoDb,
+    "mongo-java-server": MongoJavaServer,
     "sqlite": Sqlite,
     "null": Null,
 }

@@ -1,5 +1,6 @@
 //! RESP, version 2: requests are arrays of binary strings, and answers say their type by their first byte.
 use super::errors::server_error;
+pub use crate::server::digits::digits;
 use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 
@@ -50,21 +51,6 @@ fn head(request: &mut Vec<u8>, sign: u8, number: usize) {
     request.push(sign);
     digits(number, |digits| request.extend_from_slice(digits));
     request.extend_from_slice(b"\r\n");
-}
-
-/// A number in decimal digits.
-#[inline]
-pub fn digits<T>(mut number: usize, take: impl FnOnce(&[u8]) -> T) -> T {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return take(&digits[start..]);
-        }
-    }
 }
 
 /// The first element of the input and its size in bytes; `None`: not all of it has arrived.

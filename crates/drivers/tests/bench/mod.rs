@@ -4,6 +4,7 @@
 
 use bakeoff_drivers::avatica::{AvaticaDriver, AvaticaSpec};
 use bakeoff_drivers::cassandra::CassandraSpec;
+use bakeoff_drivers::mongodb::{MongodbDriver, MongodbSpec};
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::mysql::wire::direct::DirectDriver;
 use bakeoff_drivers::mysql::{AccessPath, MysqlSpec};
@@ -144,6 +145,28 @@ impl Bench for AvaticaWire {
             tls: None,
         };
         Some(AvaticaDriver::new(&spec, None, TIMEOUT).unwrap())
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// A MongoDB server that the environment names: `BAKEOFF_TEST_MONGODB=mongodb://user@host:port/database` (the database may be
+/// written to), `BAKEOFF_TEST_MONGODB_PASSWORD`.
+pub struct MongodbWire;
+
+impl Bench for MongodbWire {
+    type Driver = MongodbDriver;
+    fn driver() -> Option<MongodbDriver> {
+        let [user, address, database] = server_in("BAKEOFF_TEST_MONGODB", "mongodb")?;
+        let spec = MongodbSpec {
+            endpoints: vec![endpoint(&address)],
+            user: Some(user),
+            password: password_in("BAKEOFF_TEST_MONGODB_PASSWORD"),
+            database,
+            ..MongodbSpec::default()
+        };
+        Some(MongodbDriver::new(spec, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)

@@ -12,6 +12,7 @@ mod cassandra;
 mod conformance;
 mod documents;
 mod embedded;
+mod mongodb;
 mod mysql_direct;
 mod mysql_wire;
 mod null;

@@ -1,5 +1,6 @@
 //! A server that follows a script: one answer to each request.
 #![allow(dead_code)] // every test file uses its own part of it
+pub mod mongodb;
 pub mod postgresql;
 
 use crate::bench::endpoint;
@@ -55,6 +56,7 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
 pub enum Protocol {
     Mysql,
     Postgresql,
+    Mongodb,
 }
 
 #[derive(Clone, Debug)]
@@ -81,9 +83,15 @@ impl Conversation {
     }
 
     /// As a MariaDB 10.11 speaks (arrays of parameters, columns described once), a MySQL 8 (another authentication, columns
-    /// described with each answer, LOAD DATA LOCAL), a server that marks ends in the older way, and a PostgreSQL.
+    /// described with each answer, LOAD DATA LOCAL), a server that marks ends in the older way, a PostgreSQL, and a MongoDB.
     pub fn known() -> Vec<Conversation> {
-        vec![mariadb(), mysql(true), mysql(false), postgresql::conversation()]
+        vec![
+            mariadb(),
+            mysql(true),
+            mysql(false),
+            postgresql::conversation(),
+            mongodb::conversation(),
+        ]
     }
 
     /// `keeps_lengths`: only the first packet's content is changed, and its header says how long it now is.
@@ -98,6 +106,12 @@ impl Conversation {
             let mut content = said.split_off(5);
             change(&mut content);
             *said = [postgresql::message(said[0], &content), rest].concat();
+            return;
+        }
+        if self.protocol == Protocol::Mongodb {
+            let mut content = said.split_off(16);
+            change(&mut content);
+            *said = mongodb::framed(step as u32, &content);
             return;
         }
         let length = usize::from(said[0]) | usize::from(said[1]) << 8;
@@ -140,6 +154,7 @@ fn talk(mut stream: TcpStream, conversation: &Conversation) -> Vec<Vec<u8>> {
             let packet = match conversation.protocol {
                 Protocol::Mysql => hear(&mut stream),
                 Protocol::Postgresql => postgresql::hear(&mut stream, step == 0),
+                Protocol::Mongodb => mongodb::hear(&mut stream),
             };
             match packet {
                 Some(packet) => heard.push(packet),

@@ -1,0 +1,1 @@
+"""MongoDB, and a peer that speaks its protocol."""
