@@ -79,7 +79,7 @@ def record(
         offered_ops_per_s=None if due is None else due / merged.window_s,
         due=due,
         errors=errors,
-        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
+        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed, merged.backlog.count)),
         failures=failures,
         operations=operation_summaries([merged]),
         unfinished=merged.unfinished.count,
