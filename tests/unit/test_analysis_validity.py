@@ -126,8 +126,8 @@ BAD = [
     (
         "lateness",
         "warning",
-        "operations began up to 500 µs late (p99), 25 % of the response time at p99, "
-        "which counts from when they were due",
+        "the client began 1 in 100 operations at least 500 µs late (25 % of the p99 response time, which counts from"
+        " when they were due)",
         {"late_p99_ns": 500_000},
     ),
     (
@@ -348,4 +348,6 @@ def test_of_many_runs_the_latest_one_is_quoted_and_not_the_first() -> None:
     late = [good(late_p99_ns=ns, p99_ns=4 * ns) for ns in (160_000, 2_440_000, 300_000)]
     found = [finding(run, "lateness") for run in late]
     assert [one.value_words for one in found] == ["160 µs", "2.44 ms", "300 µs"]
-    assert max(found, key=lambda one: one.value or 0.0).words.startswith("operations began up to 2.44 ms late (p99)")
+    assert max(found, key=lambda one: one.value or 0.0).words.startswith(
+        "the client began 1 in 100 operations at least 2.44 ms late"
+    )

@@ -82,12 +82,19 @@ def test_the_headline_leads_with_the_capacity_and_how_sure_it_is(one: Bundle) ->
 
 def test_what_bounds_it_on_one_side_alone_is_said_so(tmp_path: Path) -> None:
     story = replace(STORY, threads=(8, 16), repetitions=3)
-    words = {}
+    words, rows, says = {}, {}, {}
     for name, limit in {"always": "latency_p99 < 1s", "never": "latency_p99 < 1us"}.items():
         search = SEARCH.model_copy(update={"limits": [limit], "low": 8, "high": 16})
-        words[name] = first(answer_of(searched(tmp_path / name, story, search)))
-    assert words["always"].endswith("still met at 16 threads, the highest that was allowed (6 runs).")
-    assert words["never"].endswith("not met even at 8 threads, the lowest that was allowed (6 runs).")
+        answer = answer_of(searched(tmp_path / name, story, search))
+        words[name], says[name] = first(answer), answer.first.answer
+        rows[name] = [(row.value_words, row.verdict) for row in answer.first.rows]
+    assert words["always"].endswith(": above 16 threads, the highest number of threads tried (met even there; 6 runs).")
+    assert words["never"].endswith(": below 8 threads, the lowest number of threads tried (missed even there; 6 runs).")
+    assert says["never"].endswith(" is below 8 threads, the lowest number of threads tried.")
+    assert rows == {
+        "always": [("above 16 threads", "above the range")],
+        "never": [("below 8 threads", "below the range")],
+    }
 
 
 def test_a_limit_close_to_what_an_idle_server_takes_is_said_to_be_no_question_of_load(
@@ -148,7 +155,7 @@ def test_why_runs_did_not_say_whether_they_kept_the_limit_is_reported(tmp_path: 
     story = replace(STORY, threads=(8, 16), repetitions=3, change=overloaded)
     search = SEARCH.model_copy(update={"low": 8, "high": 16})
     found = first(answer_of(searched(tmp_path / "b", story, search)))
-    assert found.endswith("the lowest that was allowed (6 runs); of these runs 6 were overloaded."), found
+    assert found.endswith("tried (missed even there; 6 runs); of these runs 6 were overloaded."), found
 
 
 def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:
@@ -167,6 +174,15 @@ def test_of_several_systems_each_is_reported_and_which_takes_more(tmp_path: Path
     assert [sentence.partition(":")[0][-9:] for sentence in answer.headline[:2]] == ["(mariadb)", "ms (slow)"]
     assert answer.headline[-1].startswith("slow's highest number of threads is ")
     assert "lower than mariadb's (95 % CI" in answer.headline[-1]
+    assert [(row.name, row.verdict) for row in answer.first.rows] == [("mariadb", "baseline"), ("slow", "found")]
+
+
+def test_the_cells_of_a_search_are_sorted_by_contestant_and_level(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB, SLOW), threads=(8, 1, 16), repetitions=1)
+    answer = answer_of(searched(tmp_path / "b", story))
+    assert [(cell.contestant, cell.threads) for cell in answer.cells] == [
+        ("mariadb", 1), ("mariadb", 8), ("mariadb", 16), ("slow", 1), ("slow", 8), ("slow", 16),
+    ]  # fmt: skip
 
 
 def test_page_and_data_have_the_search_and_its_chart(one: Bundle) -> None:
@@ -206,7 +222,7 @@ def test_a_search_that_found_nothing_is_said_to_have_found_nothing(tmp_path: Pat
     sides = [searched(tmp_path / str(n), replace(STORY, seed=n), search=tight) for n in (1, 2)]
     (only,) = compare([sides[0]], [sides[1]], [metric("rate")], ["seed"]).comparisons
     assert only.verdict == "not comparable"
-    assert only.words.startswith("not compared: before found no highest number of threads: not met even at 1 thread")
+    assert only.words.startswith("not compared: before found no highest number of threads: below 1 thread, the lowest")
 
 
 def test_searches_for_different_things_are_refused(tmp_path: Path) -> None:

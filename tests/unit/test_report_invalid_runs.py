@@ -43,7 +43,7 @@ def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
     assert comparison.verdict == "invalid runs"
     assert comparison.words == "not compared: 1 of 5 runs of mariadb was invalid (errors)"
     assert comparison.base_value is None
-    assert found.validity[0] == "19 of 20 runs are valid"
+    assert found.validity[0] == "19 of 20 runs valid"
 
 
 def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Path) -> None:

@@ -251,8 +251,8 @@ def _lateness(run: JudgedRun) -> Validity | None:
         return None
     share, late_words = late.p99_ns / response.p99_ns, duration_words(late.p99_ns)
     words = (
-        f"operations began up to {late_words} late (p99), {percent_words(share)} of the response time at p99,"
-        " which counts from when they were due"
+        f"the client began 1 in 100 operations at least {late_words} late ({percent_words(share)} of the p99 response"
+        " time, which counts from when they were due)"
     )
     ok = share <= LATENESS_RATIO_MAX or late.p99_ns < LATENESS_NS_MIN
     return finding("lateness", ok, "warning", words, float(late.p99_ns), late_words)
