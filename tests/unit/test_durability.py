@@ -165,8 +165,8 @@ def test_two_systems_of_one_level_that_lose_other_things_say_so(tmp_path: Path) 
     assert answer.claims_difference
     (note,) = [note for note in answer.notes if "durability" in note]
     assert note == (
-        "durability is called none for both, and they lose not the same: none (commits of the last 0.6 s lost when killed"
-        " or at a power loss) against none (everything since the last snapshot lost when killed or at a power loss)"
+        "durability is none for both, but what they lose differs: none (commits of the last 0.6 s lost when killed or"
+        " at a power loss) against none (everything since the last snapshot lost when killed or at a power loss)"
     )
 
 

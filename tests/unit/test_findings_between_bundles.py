@@ -359,6 +359,11 @@ def test_disturbed_runs_that_count_are_the_first_doubt_of_two_bundles(
     assert "although disturbed" in said
 
 
+def test_one_bundle_has_nothing_to_be_compared_with(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(before)]) == 2
+    assert "one bundle is given, and nothing to compare it with" in capsys.readouterr().err
+
+
 def test_sides_of_several_bundles_need_to_be_distinguished(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(before), str(before), str(before)]) == 2
     assert "--against" in capsys.readouterr().err

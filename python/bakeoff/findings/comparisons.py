@@ -303,9 +303,7 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
     how = f"{_durability(other, facts)} against {_durability(base, facts)}"
     if not _survive_otherwise(base, other, facts):
         alike = len({_kind_of_words(_survival(cell, facts)) for cell in (base, other)}) == 1
-        return (
-            [] if alike else [f"durability is called {_level(base, facts)} for both, and they lose not the same: {how}"]
-        )
+        return [] if alike else [f"durability is {_level(base, facts)} for both, but what they lose differs: {how}"]
     if not _durability_is_declared(base, other, facts):
         return []  # the answer says so
     if base.durability is not None and base.durability == other.durability:

@@ -245,6 +245,7 @@ def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell)
         client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
         harness_ratio=_harness_ratio(record, cell) if blocking and record.due is None else None,
+        others_ratio=record.machine.other_cpu_ratio,
     )
 
 

@@ -121,8 +121,8 @@ def resume_words(bundle: Bundle, *more: str) -> str:
 
 #: By the name of the check; of those that a reader takes for granted.
 _WORDS = {
-    "steady state": "steady state could not be judged",
     "integrity": "the data were not checked",
+    "steady state": "steady state could not be judged",
     "other processes": "whether other processes slowed it was not judged",
     "client": "whether the client was the limit was not judged",
 }
@@ -133,8 +133,7 @@ def untested_words(plan: PlanRecord, runs: Sequence[RunRecord]) -> list[str]:
     valid = [run for run in runs if run.valid]
     counts = {name: sum(v.name == name and v.ok is None for run in valid for v in run.validity) for name in _WORDS}
     clauses = [_clause(name, count, len(valid), plan) for name, count in counts.items() if count]
-    words = "; ".join(clauses)
-    return [f"{words[:1].upper()}{words[1:]}."] if words else []
+    return [f"{words[:1].upper()}{words[1:]}." for words in clauses]
 
 
 def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:

@@ -272,6 +272,10 @@ OTHER_ROWS = (
         "The best level in these runs. Others cannot be distinguished from it.",
         "Add repetitions.",
     ),
+    Meaning(
+        "all operations due",
+        "In place of an interval: every run did all operations that fell due, so the throughput is what was offered.",
+    ),
     Meaning("holds, missed", "The limit is kept at this level, or it is not."),
     Meaning("holds up to it", "The limit is kept at this level and at all below it."),
     Meaning("holds in part", "The limit is kept at some levels, and missed at one between them.", "See each level."),
