@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 from bakeoff.analysis.histograms import Histogram, merge, to_document, to_hdr
-from bakeoff.analysis.percentiles import Distribution, is_overloaded, merge_documents, merged_distribution, percentiles
+from bakeoff.analysis.percentiles import (
+    Distribution,
+    decode,
+    is_overloaded,
+    merge_documents,
+    merged_distribution,
+    percentiles,
+)
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
@@ -532,3 +539,15 @@ def _server(
             row |= {f"db.Counter_{n:02d}_per_s": rate * noise * n for n in range(story.more_counters)}
         rows.append(row)
     return rows
+
+
+def overloaded(run: RunRecord) -> RunRecord:
+    """As many operations as ended had fallen due besides, and not begun."""
+    waiting = Histogram.from_values([10**9] * run.completed)
+    return run.model_copy(
+        update={
+            "due": 2 * run.completed,
+            "backlog": waiting.count,
+            "headline": to_document(merge([decode(run.headline), waiting])),
+        }
+    )

@@ -53,23 +53,28 @@ def test_known_deviations_are_found_on_average() -> None:
     [
         (
             [Parts(0.021, 0.009, 5)],
-            "bundles differ by about 2.1 %, runs within one by 0.9 %: more bundles would narrow the intervals, more"
-            " repetitions hardly",
+            "bundles vary by about 2.1 % (standard deviation), runs of one bundle by about 0.9 %: more bundles"
+            " would narrow the intervals, more repetitions hardly",
         ),
         (
             [Parts(0.001, 0.05, 5)],
-            "bundles differ by about 0.1 %, runs within one by 5.1 %: more bundles would narrow the intervals,"
-            " and so would more repetitions of each",
+            "bundles vary by about 0.1 % (standard deviation), runs of one bundle by about 5.1 %: more bundles would"
+            " narrow the intervals, and so would more repetitions of each",
         ),
         (
             [Parts(0.0, 0.01, 5)],
-            "bundles differ no more than their runs do (by 1.0 %): more bundles would narrow the intervals, and so"
-            " would more repetitions of each",
+            "runs of one bundle vary by about 1.0 % (standard deviation), and bundles by no more than that explains:"
+            " more bundles would narrow the intervals, and so would more repetitions of each",
+        ),
+        (
+            [Parts(0.0, 0.75, 5)],
+            "runs of one bundle vary by a factor of about 2.1 (standard deviation), and bundles by no more than that"
+            " explains: more bundles would narrow the intervals, and so would more repetitions of each",
         ),
         (
             [Parts(0.021, 0.01, 5), Parts(0.03, 0.02, 5)],
-            "bundles differ by about 2.1 % to 3.0 %, runs within one by 1.0 % to 2.0 %: more bundles would narrow"
-            " the intervals, more repetitions hardly",
+            "bundles vary by 2.1 % to 3.0 % (standard deviation), runs of one bundle by 1.0 % to 2.0 %: more bundles"
+            " would narrow the intervals, more repetitions hardly",
         ),
     ],
 )

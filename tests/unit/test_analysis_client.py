@@ -69,3 +69,5 @@ def test_an_embedded_engine_is_judged_by_what_its_threads_do_besides_it() -> Non
     assert signs(replace(embedded, harness_ratio=0.5)) == [
         "its threads spent 50 % of the window outside of operations (bound 10 %)"
     ]
+    assert signs(replace(embedded, harness_ratio=0.5, others_ratio=0.05))
+    assert signs(replace(embedded, harness_ratio=0.5, others_ratio=0.92)) == [], "others had the cores"

@@ -2,7 +2,7 @@
 
 import pytest
 from bakeoff.analysis.compare import Comparison
-from bakeoff.analysis.registry import metric
+from bakeoff.analysis.registry import UnknownMetric, metric
 from bakeoff.analysis.thresholds import evaluate, parse
 
 
@@ -106,3 +106,15 @@ def test_what_could_not_be_judged_counts_as_failing() -> None:
 def test_a_condition_that_nothing_was_compared_for_is_refused() -> None:
     with pytest.raises(ValueError, match="no latency_p99 was compared"):
         evaluate(parse("latency_p99 > 10%"), [changed(-1, 0, 1)])
+
+
+def test_a_value_is_said_to_be_no_change() -> None:
+    with pytest.raises(ValueError, match="is a value, and bundles are compared by changes in percent"):
+        parse("latency_p99 > 20ms")
+
+
+@pytest.mark.parametrize(("label", "name"), [("throughput", "rate"), ("p99", "latency_p99")])
+def test_the_label_of_a_report_leads_to_the_metric(label: str, name: str) -> None:
+    with pytest.raises(UnknownMetric) as refused:
+        parse(f"{label} < -5%")
+    assert refused.value.hint == f"it is called `{name}`"

@@ -91,7 +91,7 @@ def test_a_run_that_does_not_say_the_metric_does_not_meet_the_limit() -> None:
     limit = parse("latency_p99 < 2ms")
     wrong = Validity(name="errors", severity="invalid", ok=False, words="too many")
     for seen, why in (
-        (run(due=20_000), "overloaded"),
+        (run(due=20_000, backlog=10_000), "overloaded"),
         (run(validity=[wrong]), "not valid"),
         (run(errors={"fail_other": 500}), "too many failed"),
     ):

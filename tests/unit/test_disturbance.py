@@ -195,14 +195,28 @@ def test_a_run_that_was_repeated_counts_by_its_first_undisturbed_attempt(tmp_pat
     assert (found.claims_difference, found.repetitions) == (True, 8)
 
 
+def test_runs_that_stay_disturbed_after_repeats_are_counted_once(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path, busy(range(1, 6)))
+    writer = BundleWriter(tmp_path)
+    for run in [run for run in bundle.runs if run.block == 1]:
+        writer.run_result(run.model_copy(update={"id": f"{run.id}.2", "attempt": 2, "order": 90 + len(run.cell)}))
+    answer = answer_of(Bundle.open(tmp_path))
+    assert answer.first.trust.startswith("6 of 16 runs valid, 10 disturbed; 2 repeats were made")
+    assert answer.headline[0].startswith(
+        "This machine was too busy to measure: 10 of 16 runs were disturbed, even after 2 repeats (in the worst of"
+    )
+    assert "runs were repeated" not in " ".join(answer.headline)
+
+
 def test_allowed_disturbed_runs_count_and_are_marked(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path, busy(range(1, 9), allowed=True))
     answer = answer_of(bundle)
     assert answer.comparisons[0].claims_difference
     assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
     assert {run.standing for run in bundle.runs} == {"disturbed"}
+    assert answer.first.trust.startswith("16 of 16 runs counted although disturbed; ")
     mark = "DISTURBED: all 16 runs, and they count (--allow-disturbed)"
-    assert answer.validity[0] == "all 16 runs counted, 16 disturbed"
+    assert answer.validity[0] == "16 of 16 runs counted although disturbed"
     assert answer.disturbed == mark
     assert answer.comparisons[0].notes == [mark]
     assert answer.headline[0].startswith("Disturbed runs count here (--allow-disturbed): all 16 runs were disturbed (")
@@ -223,8 +237,8 @@ def test_a_summary_quotes_the_worst_run_and_never_the_first(tmp_path: Path) -> N
 
     answer = answer_of(write_bundle(tmp_path, Story(threads=(1,), presets=("a",), repetitions=8, change=change)))
     assert [doubt.sentence for doubt in answer.cells[0].doubts] == [
-        "disturbed: other processes (all 8 runs, the worst of them; the median is 12 %):"
-        " 85 % of the CPU time went to other processes"
+        "disturbed: other processes (all 8 runs), at worst: 85 % of the CPU time went to other processes"
+        " (in the median run 12 %)"
     ]
 
 

@@ -159,6 +159,17 @@ def test_where_the_plan_asks_both_for_one_level_the_difference_is_listed(tmp_pat
     assert any("though both are called none" in note and "corrupt" in note for note in answer.notes)
 
 
+def test_two_systems_of_one_level_that_lose_other_things_say_so(tmp_path: Path) -> None:
+    since_snapshot = Survival(*["everything since the last snapshot"] * 2)
+    answer = judged(tmp_path, "none", since_snapshot, of_postgresql({"synchronous_commit": "off"}))
+    assert answer.claims_difference
+    (note,) = [note for note in answer.notes if "durability" in note]
+    assert note == (
+        "durability is none for both, but what they lose differs: none (commits of the last 0.6 s lost when killed or"
+        " at a power loss) against none (everything since the last snapshot lost when killed or at a power loss)"
+    )
+
+
 def test_two_systems_that_lose_alike_are_compared_without_a_word(tmp_path: Path) -> None:
     postgresql_like = of_postgresql({"synchronous_commit": "off"})
     answer = judged(tmp_path, None, INNODB_0, postgresql_like)

@@ -18,7 +18,7 @@ from bakeoff.errors import BakeoffError, BundleError, PlanError
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import BundleComparison, compare, compared
 from bakeoff.model.records.bundle import AnalysisRecord, FactsRecord
-from bakeoff.model.records.run import Validity
+from bakeoff.model.records.run import RunRecord, Validity
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
 STORY = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), window_s=3, warm_up_s=1)
@@ -272,7 +272,7 @@ def test_differences_within_a_side_are_reported_too(tmp_path: Path, before: Path
     found = compare([old, third], [new], RATE, ["durability"])
     assert found.comparisons[0].design == "several bundles"
     (spread,) = found.spreads
-    assert str(spread).startswith("throughput: bundles differ ")
+    assert str(spread).startswith("throughput: runs of one bundle vary by about ")
     assert spread.parts["mariadb"].runs == pytest.approx(5)
     assert compare([old], [new], RATE).spreads == []
 
@@ -330,6 +330,38 @@ def test_what_two_bundles_cannot_tell_is_said_in_the_text(
     said = capsys.readouterr().out
     assert "between these two bundles" in said
     assert "note: one bundle a side: how much two bundles of one and the same system differ is not known" in said
+
+
+def test_as_many_runs_are_planned_as_the_bundles_of_both_sides_planned(
+    four: list[Bundle], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, another, _ = (str(bundle.folder) for bundle in four)
+    runs = sum(len(bundle.runs) for bundle in four[:3])
+    assert main(["compare", old, another, "--against", new]) == 0
+    said = capsys.readouterr().out
+    assert f"\n{runs} of {runs} runs valid" in said
+    assert ", of " not in said
+
+
+def test_disturbed_runs_that_count_are_the_first_doubt_of_two_bundles(
+    tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Validity(name="stall", severity="disturbed", ok=False, words="2.3 s", value=2.3, value_words="2.3 s")
+
+    def busy(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"validity": [found], "disturbance_allowed": True})
+
+    after = write_bundle(tmp_path / "after", replace(STORY, change=busy, noise=0.021)).folder
+    assert main(["compare", str(before), str(after)]) == 0
+    said = " ".join(capsys.readouterr().out.splitlines()[:5])
+    assert "NOT TRUSTWORTHY: disturbed runs count (" in said
+    assert "; with one bundle per side, this applies to these two bundles" in said
+    assert "although disturbed" in said
+
+
+def test_one_bundle_has_nothing_to_be_compared_with(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(before)]) == 2
+    assert "one bundle is given, and nothing to compare it with" in capsys.readouterr().err
 
 
 def test_sides_of_several_bundles_need_to_be_distinguished(before: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bakeoff.bundle.read import Bundle
-from bakeoff.findings.configuration import Difference, configuration_of
+from bakeoff.findings.configuration import Difference, _shown, configuration_of
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
@@ -338,3 +338,9 @@ def test_older_bundles_have_the_words_for_an_installation_alone(tmp_path: Path) 
 
 def page(found: Bundle, folder: Path) -> str:
     return write_report(found, folder / "report.html").html.read_text(encoding="utf-8")
+
+
+def test_a_memory_limit_of_zero_is_none() -> None:
+    assert _shown("memory_bytes", "0") == "no limit"
+    assert _shown("memory_bytes", "134217728") == "128 MiB"
+    assert _shown("swap_bytes", "0") == "0 B"

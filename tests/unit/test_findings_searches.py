@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.analysis.limit import parse
 from bakeoff.analysis.registry import metric
-from bakeoff.analysis.search import Outcome
+from bakeoff.analysis.search import Outcome, Trial
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
@@ -19,14 +20,14 @@ from bakeoff.findings.between_bundles.search_check import check_search
 from bakeoff.findings.contestants import Contest
 from bakeoff.findings.limits_and_searches import searches
 from bakeoff.findings.limits_and_searches.contradictions import contradictions
-from bakeoff.findings.limits_and_searches.search_verdict import search_verdict
+from bakeoff.findings.limits_and_searches.search_verdict import SearchVerdict, search_verdict
 from bakeoff.findings.limits_and_searches.thresholds import ThresholdAnswer
 from bakeoff.model.records.plan import SearchRecord
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
-from builders.bundles import MARIADB, Contender, Story, write_bundle
+from builders.bundles import MARIADB, Contender, Story, overloaded, write_bundle
 
 SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)
 STORY = Story(contenders=(MARIADB,), presets=("c",), threads=(1, 4, 8, 12, 16), repetitions=2, window_s=2, warm_up_s=1)
@@ -81,12 +82,19 @@ def test_the_headline_leads_with_the_capacity_and_how_sure_it_is(one: Bundle) ->
 
 def test_what_bounds_it_on_one_side_alone_is_said_so(tmp_path: Path) -> None:
     story = replace(STORY, threads=(8, 16), repetitions=3)
-    words = {}
+    words, rows, says = {}, {}, {}
     for name, limit in {"always": "latency_p99 < 1s", "never": "latency_p99 < 1us"}.items():
         search = SEARCH.model_copy(update={"limits": [limit], "low": 8, "high": 16})
-        words[name] = first(answer_of(searched(tmp_path / name, story, search)))
-    assert words["always"].endswith("still met at 16 threads, the highest that was allowed (6 runs).")
-    assert words["never"].endswith("not met even at 8 threads, the lowest that was allowed (6 runs).")
+        answer = answer_of(searched(tmp_path / name, story, search))
+        words[name], says[name] = first(answer), answer.first.answer
+        rows[name] = [(row.value_words, row.verdict) for row in answer.first.rows]
+    assert words["always"].endswith(": above 16 threads, the highest number of threads tried (met even there; 6 runs).")
+    assert words["never"].endswith(": below 8 threads, the lowest number of threads tried (missed even there; 6 runs).")
+    assert says["never"].endswith(" is below 8 threads, the lowest number of threads tried.")
+    assert rows == {
+        "always": [("above 16 threads", "above the range")],
+        "never": [("below 8 threads", "below the range")],
+    }
 
 
 def test_a_limit_close_to_what_an_idle_server_takes_is_said_to_be_no_question_of_load(
@@ -144,12 +152,10 @@ def test_too_few_operations_are_no_claim_about_the_limit(tmp_path: Path) -> None
 
 
 def test_why_runs_did_not_say_whether_they_kept_the_limit_is_reported(tmp_path: Path) -> None:
-    story = replace(
-        STORY, threads=(8, 16), repetitions=3, change=lambda run: run.model_copy(update={"due": 2 * run.completed})
-    )
+    story = replace(STORY, threads=(8, 16), repetitions=3, change=overloaded)
     search = SEARCH.model_copy(update={"low": 8, "high": 16})
     found = first(answer_of(searched(tmp_path / "b", story, search)))
-    assert found.endswith("the lowest that was allowed (6 runs); of these runs 6 were overloaded."), found
+    assert found.endswith("tried (missed even there; 6 runs); of these runs 6 were overloaded."), found
 
 
 def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:
@@ -168,6 +174,15 @@ def test_of_several_systems_each_is_reported_and_which_takes_more(tmp_path: Path
     assert [sentence.partition(":")[0][-9:] for sentence in answer.headline[:2]] == ["(mariadb)", "ms (slow)"]
     assert answer.headline[-1].startswith("slow's highest number of threads is ")
     assert "lower than mariadb's (95 % CI" in answer.headline[-1]
+    assert [(row.name, row.verdict) for row in answer.first.rows] == [("mariadb", "baseline"), ("slow", "found")]
+
+
+def test_the_cells_of_a_search_are_sorted_by_contestant_and_level(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB, SLOW), threads=(8, 1, 16), repetitions=1)
+    answer = answer_of(searched(tmp_path / "b", story))
+    assert [(cell.contestant, cell.threads) for cell in answer.cells] == [
+        ("mariadb", 1), ("mariadb", 8), ("mariadb", 16), ("slow", 1), ("slow", 8), ("slow", 16),
+    ]  # fmt: skip
 
 
 def test_page_and_data_have_the_search_and_its_chart(one: Bundle) -> None:
@@ -207,7 +222,7 @@ def test_a_search_that_found_nothing_is_said_to_have_found_nothing(tmp_path: Pat
     sides = [searched(tmp_path / str(n), replace(STORY, seed=n), search=tight) for n in (1, 2)]
     (only,) = compare([sides[0]], [sides[1]], [metric("rate")], ["seed"]).comparisons
     assert only.verdict == "not comparable"
-    assert only.words.startswith("not compared: before found no highest number of threads: not met even at 1 thread")
+    assert only.words.startswith("not compared: before found no highest number of threads: below 1 thread, the lowest")
 
 
 def test_searches_for_different_things_are_refused(tmp_path: Path) -> None:
@@ -298,10 +313,35 @@ def test_a_value_of_fail_if_contradicts_a_search_where_more_than_one_run_says_it
 def test_ends_are_rounded_away_from_what_is_not_decided(one: Bundle, words: str, *, highest: bool) -> None:
     search = SEARCH.model_copy(update={"factor": "rate", "highest": highest, "whole": False})
     found = Outcome("found", 12_000, 11_960, 12_040, 12)
-    held = search_verdict(search, found, (11_960, 12_040), [], [], one, [], ended=True)
-    assert held.words == words
-    exact = search_verdict(search, found, (11_900, 12_100), [], [], one, [], ended=True)
-    assert exact.words == words
+    tried = tried_at(one, {11_000: highest, 13_000: not highest})
+    held = search_verdict(search, found, (11_960, 12_040), tried, [], one, [P99], ended=True)
+    assert without_figures(held) == words
+    exact = search_verdict(search, found, (11_900, 12_100), tried, [], one, [P99], ended=True)
+    assert without_figures(exact) == words
+
+
+P99 = parse("latency_p99 < 2ms")
+
+
+def without_figures(held: SearchVerdict) -> str:
+    return re.sub(r" \([^)]*\)", "", held.words)
+
+
+def tried_at(bundle: Bundle, kept: dict[float, bool]) -> list[tuple[RunRecord, Trial]]:
+    """Runs that kept the limit, or did not, at these levels."""
+    return [(run, Trial(level, -0.5 if kept[level] else 0.5)) for run, level in zip(bundle.runs, kept, strict=False)]
+
+
+def test_nothing_is_claimed_of_levels_beyond_those_that_were_measured(one: Bundle) -> None:
+    """Runs that contradict each other make the interval reach below the lowest level that was tried."""
+    search = SEARCH.model_copy(update={"factor": "rate", "whole": False})
+    found = Outcome("not found", 280, 167, 470, 4)
+    tried = tried_at(one, {340: False, 390: True, 430: True, 520: False})
+    held = search_verdict(search, found, (167, 470), tried, [], one, [P99], ended=True)
+    assert without_figures(held) == "Held: no from 470/s; not decided below it"
+    assert (held.verdict, held.holds_at, held.misses_at) == ("undecided", None, 470)
+    above = search_verdict(search, found, (350, 600), tried, [], one, [P99], ended=True)
+    assert (above.holds_at, above.misses_at) == (350, None)
 
 
 HALF = replace(MARIADB, rate_1=MARIADB.rate_1 / 2, rate_max=MARIADB.rate_max / 2)

@@ -19,7 +19,7 @@ from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
-from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, invalid, overloaded, write_bundle
 from builders.plans import read, refused
 
 STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
@@ -127,7 +127,7 @@ def test_transactions_that_the_server_counted_are_reported_per_minute(bundle: Bu
 
 
 def test_times_of_an_overloaded_run_are_not_stated(bundle: Bundle) -> None:
-    late = bundle.runs[0].model_copy(update={"due": bundle.runs[0].completed * 2})
+    late = overloaded(bundle.runs[0])
     for name in ("latency_p99", "latency_mean", "latency_max", "latency_p50.read"):
         assert metric(name).of(Observed(late)) is None
 

@@ -6,12 +6,14 @@ import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from bakeoff.bundle import read
 from bakeoff.cli import main
 from bakeoff.cli.commands.dry_run import LINES_MAX, WIDTH, _one_line
 from bakeoff.errors import ExitCode, PlanError, ServerError
+from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.plan import machines
 from bakeoff.plan.dry_run import describe
 from bakeoff.plan.dry_run.describe import OPERATIONS, DryRun, previews
@@ -95,11 +97,36 @@ def test_a_run_that_failed_is_left_to_do_and_the_dry_run_says_what_exists(
     path.write_text(text)
     plan = resolve(text, tmp_path)
     first, second = (cell.record.id for cell in plan.cells)
-    runs = [SimpleNamespace(cell=cell, state=state) for cell, state in ((first, "done"), (second, "failed"))]
-    bundle = SimpleNamespace(plan=plan.record, runs=runs, folder=tmp_path)
+    runs = [run_of(cell, state=state) for cell, state in ((first, "done"), (second, "failed"))]
+    bundle = SimpleNamespace(plan=plan.record, runs=runs, attempts=runs, folder=tmp_path)
     monkeypatch.setattr(read.Bundle, "open", lambda folder: bundle)
     assert main(["run", str(path), "--resume", str(tmp_path), "--dry-run"]) == ExitCode.DONE
     assert "9 runs: 2 cells x 5 repetitions; 1 run is done already, " in capsys.readouterr().out
+
+
+def run_of(cell: str, **facts: Any) -> RunRecord:
+    return RunRecord(**{"id": f"b01-{cell}", "block": 1, "cell": cell, "order": 0, "started": "", "seed": 1, **facts})
+
+
+@pytest.mark.parametrize(("more", "left"), [([], 8), (["--set", "measure.repeat_disturbed=1"], 9)])
+def test_disturbed_runs_that_would_be_repeated_are_left_to_do(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    more: list[str],
+    left: int,
+) -> None:
+    text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'a'\n[factors]\nthreads = [1, 4]\n"
+    path = tmp_path / "p.toml"
+    path.write_text(f"{text}[measure]\nrepeat_disturbed = 0\n")
+    plan = resolve(path.read_text(), tmp_path)
+    stall = Validity(name="stall", severity="disturbed", ok=False, words="")
+    first, second = (cell.record.id for cell in plan.cells)
+    runs = [run_of(first, state="done"), run_of(second, state="done", validity=[stall])]
+    bundle = SimpleNamespace(plan=plan.record, runs=runs, attempts=runs, folder=tmp_path)
+    monkeypatch.setattr(read.Bundle, "open", lambda folder: bundle)
+    assert main(["run", str(path), "--resume", str(tmp_path), "--dry-run", *more]) == ExitCode.DONE
+    assert f"{left} runs: 2 cells x 5 repetitions; " in capsys.readouterr().out
 
 
 def test_it_is_one_json_document(tmp_path: Path) -> None:

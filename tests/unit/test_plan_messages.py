@@ -350,3 +350,13 @@ def test_limits_are_kept_as_the_plan_has_them() -> None:
     found = resolve(f"{plan()}\n[compare]\nlimit = 'latency_p99.read < 2ms'\n", Path("."))
     assert found.record.limits == ["latency_p99.read < 2ms"]
     assert not found.warnings or all("limit" not in words for words in found.warnings)
+
+
+def test_a_missing_plan_leads_to_one_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for hint in ("`bakeoff init mine.toml` writes one", "try plans/quickstart.toml"):
+        with pytest.raises(PlanError) as caught:
+            read_plan(Path("mine.toml"))
+        assert caught.value.hint == hint
+        (tmp_path / "plans").mkdir(exist_ok=True)
+        (tmp_path / "plans" / "quickstart.toml").touch()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.plan.several_plans import side_by_side
 from bakeoff.provision.installation import Installation, Offer, Source, Sources
 from bakeoff.systems.postgresql.system import PostgreSql
 from builders.plans import read, refused
@@ -70,6 +72,23 @@ def test_several_packagers_are_named_before_the_run_with_what_would_help(monkeyp
     assert "the builds of postgresql come from different packagers: Debian, Maven" in words
     assert "15.18 is from Debian: 15.18; 17.11 is from Maven: 17.11" in words
     assert "To take all from one: `bakeoff systems install postgresql@15 --from maven`" in words
+
+
+def test_plans_side_by_side_whose_builds_are_of_several_packagers_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_a_machine_with(monkeypatch, Shelf("path", "Debian", "15.18"), Shelf("maven", "Maven", "17.11"))
+    plans = []
+    for version in ("15", "17"):
+        path = tmp_path / f"v{version}.toml"
+        path.write_text(
+            f"title = 't'\n[systems.postgresql.start]\nversion = '{version}'\n"
+            "[workload]\nkind = 'ycsb'\npreset = 'c'\n[measure]\nwindow = '1s'\n"
+        )
+        plans.append(read_plan(path))
+    assert [words for plan in plans for words in of_packagers(plan)] == []
+    (words,) = of_packagers(side_by_side(plans))
+    assert "come from different packagers: Debian, Maven" in words
 
 
 def test_which_sources_a_machine_has_is_no_part_of_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:

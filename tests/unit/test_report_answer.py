@@ -165,7 +165,7 @@ def test_without_noise_what_is_alike_is_equivalent(tmp_path: Path) -> None:
 def test_one_run_is_described_in_the_singular(tmp_path: Path) -> None:
     story = replace(SMALL, contenders=(MARIADB,), threads=(1,), repetitions=1, change=invalid)
     _, found = answer(tmp_path, story)
-    assert found.validity[0] == "0 of 1 run is valid"
+    assert found.validity[0] == "0 of 1 run valid"
     assert found.validity[1].startswith("invalid: errors (1 of 1 run): ")
     assert found.measured.startswith("1 repetition, ")
 
@@ -211,7 +211,7 @@ def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None
     )
     assert {c.verdict for c in found.comparisons} == {"too few"}
     assert {c.validity for c in found.cells} == {"valid; 4 of 5 made"}
-    assert found.validity[0] == "all 16 runs are valid"
+    assert found.validity[0] == "16 of 16 runs valid"
 
 
 def test_an_empty_bundle_has_an_answer_too(tmp_path: Path) -> None:

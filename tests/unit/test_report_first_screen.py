@@ -58,6 +58,10 @@ def busy(run: RunRecord) -> RunRecord:
     return run.model_copy(update={"validity": [*run.validity, found], "valid": False, "standing": "disturbed"})
 
 
+def busy_and_allowed(run: RunRecord) -> RunRecord:
+    return busy(run).model_copy(update={"disturbance_allowed": True})
+
+
 def killed(run: RunRecord) -> RunRecord:
     jitter_s = 0.1 * run.block
     effect = FaultEffect(
@@ -101,6 +105,7 @@ STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
         None,
     ),
     "too busy": (replace(ONE, change=busy), None),
+    "disturbed runs that count": (replace(ONE, contenders=(MARIADB, SLOW), change=busy_and_allowed), None),
     "a run that is not valid": (replace(ONE, contenders=(MARIADB, SLOW), change=one_cell_fails), None),
     "a run that cannot be read": (replace(ONE, contenders=(MARIADB, SLOW), repetitions=6), with_one_unreadable),
     "a demonstration": (replace(ONE, contenders=(MARIADB, SLOW), demonstration=True), None),
@@ -269,6 +274,17 @@ def test_a_sweep_says_where_its_best_may_lie_instead(
     tmp_path: Path, threads: tuple[int, ...], objective: str, words: str
 ) -> None:
     assert doubt_of(tmp_path, replace(SWEEP, threads=threads, objective=objective), of_threads) == words
+
+
+def test_a_pool_of_a_session_for_each_thread_cannot_be_larger(tmp_path: Path) -> None:
+    def of_sessions(bundle: Bundle) -> None:
+        cells = [
+            cell.model_copy(update={"threads": 32, "levels": {"sessions": cell.threads}}) for cell in bundle.plan.cells
+        ]
+        bundle.plan = bundle.plan.model_copy(update={"cells": cells, "factors": {"sessions": [8, 16, 32]}})
+
+    found = doubt_of(tmp_path, replace(SWEEP, threads=(8, 16, 32)), of_sessions)
+    assert found == "nothing was measured between 16 and 32 sessions"
 
 
 def test_a_limit_says_which_levels_were_not_measured(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from builders.bundles import (
     failed,
     invalid,
     only,
+    overloaded,
     timed_out,
     write_bundle,
 )
@@ -42,7 +43,7 @@ def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
     assert comparison.verdict == "invalid runs"
     assert comparison.words == "not compared: 1 of 5 runs of mariadb was invalid (errors)"
     assert comparison.base_value is None
-    assert found.validity[0] == "19 of 20 runs are valid"
+    assert found.validity[0] == "19 of 20 runs valid"
 
 
 def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Path) -> None:
@@ -207,17 +208,14 @@ def test_failures_that_reach_a_percentile_leave_it_undefined_with_the_reason(tmp
 
 
 def test_an_overloaded_run_has_no_percentiles(tmp_path: Path) -> None:
-    def overload(run: RunRecord) -> RunRecord:
-        return run.model_copy(update={"due": run.ok * 2, "completed": run.ok})
-
-    _, found = answer(tmp_path, replace(SMALL, change=overload))
+    _, found = answer(tmp_path, replace(SMALL, change=overloaded))
     assert found.cells[0].response.p50_ms is None
     assert found.cells[0].response.words["p50_ms"] == "not stated (overloaded)"
 
 
 def test_a_side_without_a_value_says_why_in_headline_and_table(tmp_path: Path) -> None:
     def overload(run: RunRecord) -> RunRecord:
-        return run.model_copy(update={"due": run.ok * 2, "completed": run.ok}) if run.cell == "c01" else run
+        return overloaded(run) if run.cell == "c01" else run
 
     _, found = answer(tmp_path, replace(SMALL, threads=(8,), objective="latency_p99", change=overload))
     (comparison,) = found.comparisons

@@ -18,7 +18,7 @@ from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
-from builders.bundles import MARIADB, SQLITE, Story, invalid, timed_out, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, invalid, overloaded, timed_out, write_bundle
 from builders.golden import assert_golden
 
 STORY = Story(contenders=(MARIADB,), threads=(1, 4, 16), presets=("c",), repetitions=5, window_s=2, warm_up_s=1)
@@ -157,7 +157,7 @@ def test_one_run_with_a_lower_bound_only_decides_nothing(tmp_path: Path) -> None
 @pytest.mark.parametrize(("blocks", "verdict"), [(range(1, 6), "no"), (range(1, 5), "undecided")])
 def test_runs_that_were_overloaded_missed_the_limit(tmp_path: Path, blocks: range, verdict: Verdict) -> None:
     def change(run: RunRecord) -> RunRecord:
-        return run.model_copy(update={"due": 2 * run.completed}) if run.block in blocks else run
+        return overloaded(run) if run.block in blocks else run
 
     found = held(tmp_path / "b", STORY, change)
     assert (found.verdict, found.value, found.reasons) == (verdict, None, {"overloaded": len(blocks)})

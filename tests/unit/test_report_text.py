@@ -105,8 +105,8 @@ def test_an_open_loop_that_did_all_its_work_says_so_in_place_of_an_interval(tmp_
     answer = answer_of(bundle)
     assert answer.cells[0].rate_ops_per_s is not None
     assert answer.cells[0].due_and_done_ops_per_s == answer.cells[0].rate_ops_per_s.value
-    assert "all that fell due" in render_text(answer)
+    assert "all operations due" in render_text(answer)
     page = write_report(bundle, answer=answer).html.read_text()
-    assert "all that fell due" in page
+    assert "all operations due" in page
     assert ">20,000/s offered<" in page
-    assert "all that fell due" not in rendered(tmp_path / "less", paced(lacking=5_000))
+    assert "all operations due" not in rendered(tmp_path / "less", paced(lacking=5_000))

@@ -130,7 +130,7 @@ pub fn after_conflicts(retries: u32, backoff_s: f64) -> Option<Retry> {
 
 /// `NAME-VERSION-HASH` over the generator's version, the seed and the shape. As stored with data sets and in bundles since
 /// their first format: the text under the hash must not change.
-fn name_of(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> String {
+pub fn name_of(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> String {
     let mut shaped = json!([generator_version, seed, shape]);
     shaped.sort_all_objects();
     let mut text = Vec::new();

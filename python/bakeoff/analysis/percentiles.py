@@ -183,7 +183,7 @@ def merge_documents(documents: Sequence[HistogramDoc]) -> HistogramDoc:
 
 
 def is_overloaded(run: RunRecord) -> bool:
-    return overloaded(run.due, run.completed)
+    return overloaded(run.due, run.completed, run.backlog)
 
 
 def merged_distribution(runs: Sequence[RunRecord]) -> Distribution:

@@ -33,6 +33,9 @@ def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
     own = {rate.name: rate for rate in rates}
     found = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
     if found is None or bool(dot) != bool(rest):
+        by_label = {one.label.lower(): one.name for one in METRICS}
+        if (meant := by_label.get(base.lower())) is not None:
+            raise UnknownMetric(f"unknown metric `{name}`", f"it is called `{meant}`")
         raise UnknownMetric(*unknown(f"unknown metric `{name}`", base, [*_BY_NAME, *own]))
     if rest and found.of_operation is None:
         hint = f"metrics of single operations: {', '.join(one.name for one in METRICS if one.of_operation)}"

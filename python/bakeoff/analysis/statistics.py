@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.analysis.wording import percent_words
+from bakeoff.analysis.wording import are_times, percent_words, significant
 
 
 @cache
@@ -124,15 +124,20 @@ def parts_words(found: Sequence[Parts]) -> str:
     """Of one objective in some cells, at least one: how far bundles and their runs differ, and what would help."""
     within = _spread([one.within for one in found])
     if not any(one.between for one in found):
-        said = f"bundles differ no more than their runs do (by {within})"
+        said = f"runs of one bundle vary by {within} (standard deviation), and bundles by no more than that explains"
     else:
-        said = f"bundles differ by about {_spread([one.between for one in found])}, runs within one by {within}"
+        between = _spread([one.between for one in found])
+        said = f"bundles vary by {between} (standard deviation), runs of one bundle by {within}"
     if np.median([one.share_within for one in found]) >= WITHIN_MATTERS:
         return f"{said}: more bundles would narrow the intervals, and so would more repetitions of each"
     return f"{said}: more bundles would narrow the intervals, more repetitions hardly"
 
 
 def _spread(deviations: Sequence[float]) -> str:
-    """ "2.1 %", or "0 to 2.1 %" over several cells."""
-    low, high = (percent_words(math.expm1(one)) if one else "0 %" for one in (min(deviations), max(deviations)))
-    return low if low == high else f"{low} to {high}"
+    """ "about 2.1 %", "0 % to 2.1 %" over several cells, "a factor of about 2.1"."""
+    low, high = (math.exp(one) for one in (min(deviations), max(deviations)))
+    if are_times(high):
+        ends = [significant(low, 2), significant(high, 2)]
+        return f"a factor of {'about ' if ends[0] == ends[1] else ''}{' to '.join(dict.fromkeys(ends))}"
+    ends = [percent_words(one - 1) if one > 1 else "0 %" for one in (low, high)]
+    return f"about {ends[0]}" if ends[0] == ends[1] else " to ".join(ends)

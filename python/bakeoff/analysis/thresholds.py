@@ -160,6 +160,10 @@ class Outcome:
         return self.status in ("failed", "not judged")
 
 
+#: Of a threshold on a value, which begins with a digit.
+_LIMIT_SIGNS = re.compile(r"[<>]=?\s*[0-9.]")
+
+
 def parse(text: str, rates: Sequence[Rate] = ()) -> list[Condition]:
     """One or more conditions, separated by commas; rates: metrics of the workloads' own. ValueError with a hint for
     anything else."""
@@ -179,6 +183,11 @@ def parse_threshold(text: str, rates: Sequence[Rate] = ()) -> Condition | Limit:
 
 def _parse_one(text: str, rates: Sequence[Rate]) -> Condition:
     match = _CONDITION.match(text)
+    if not match and _LIMIT_SIGNS.search(text) and not text.rstrip().endswith("%"):
+        raise ValueError(
+            f"{text.strip()!r} is a value, and bundles are compared by changes in percent: write for example"
+            ' "rate < -5%" or "latency_p99 > 10%" (`bakeoff run --fail-if` takes values, too)'
+        )
     if not match:
         raise ValueError(f'cannot read {text.strip()!r}: write for example "rate < -5%" or "latency_p99 > 10%"')
     threshold = float(match[3]) / 100

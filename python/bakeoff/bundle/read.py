@@ -77,6 +77,11 @@ class Bundle:
         counts."""
         return runs_that_count(self.attempts)
 
+    @property
+    def runs_planned(self) -> int:
+        """Of a search, the most that it may take."""
+        return self.plan.runs_max
+
     @cached_property
     def attempts(self) -> list[RunRecord]:
         """Every run that was made, disturbed and failed attempts included, in that order; one whose result is missing

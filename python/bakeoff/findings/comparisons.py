@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -297,14 +298,22 @@ def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
 
 def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:
     """Where durability is what is compared, the contestants' names say it."""
-    if not _survive_otherwise(base, other, facts) or _is_durability(contest.factor):
+    if _is_durability(contest.factor):
         return []
+    how = f"{_durability(other, facts)} against {_durability(base, facts)}"
+    if not _survive_otherwise(base, other, facts):
+        alike = len({_kind_of_words(_survival(cell, facts)) for cell in (base, other)}) == 1
+        return [] if alike else [f"durability is {_level(base, facts)} for both, but what they lose differs: {how}"]
     if not _durability_is_declared(base, other, facts):
         return []  # the answer says so
-    how = f"{_durability(other, facts)} against {_durability(base, facts)}"
     if base.durability is not None and base.durability == other.durability:
         return [f"durability differs though both are called {base.durability}: {how}"]
     return [f"durability differs, as the plan declares: {how}"]
+
+
+def _kind_of_words(survival: durability.Survival | None) -> str:
+    """What is lost, without how many seconds of it."""
+    return re.sub(r"[0-9.]+", "", durability.words(survival)) if survival else ""
 
 
 def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:

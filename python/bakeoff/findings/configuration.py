@@ -306,6 +306,8 @@ def _label(name: str) -> str:
 def _shown(name: str, value: str) -> str:
     if not name.endswith("_bytes"):
         return value
+    if name == "memory_bytes" and value == "0":  # as of Redis's `maxmemory`
+        return "no limit"
     return " | ".join(bytes_words(float(v)) if v.strip().isdigit() else v for v in value.split(" | "))
 
 

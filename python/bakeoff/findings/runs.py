@@ -66,7 +66,9 @@ def clients_of(runs: Iterable[RunRecord]) -> list[str]:
 
 class Doubt(Document):
     """One kind of thing that speaks against some of the runs of a cell, or of a bundle. name: of the check. runs: how
-    many it touches, of of_runs. often: that in words. words: of the run that has it worst."""
+    many it touches, of of_runs. often: that in words. words: of the run that has it worst. which: what that run is to
+    the others, "at worst" or "for example"; "" where all say the same. median: the figure of the median run; "" where
+    there is none."""
 
     name: str
     severity: Severity
@@ -74,10 +76,15 @@ class Doubt(Document):
     of_runs: int
     often: str
     words: str
+    which: str = ""
+    median: str = ""
 
     @property
     def sentence(self) -> str:
-        return f"{self.severity}: {self.name} ({self.often}): {self.words}"
+        """ "warning: client (3 of 5 runs), at worst: ... (in the median run 11 %)"."""
+        which = f", {self.which}" if self.which else ""
+        median = f" (in the median run {self.median})" if self.median else ""
+        return f"{self.severity}: {self.name} ({self.often}){which}: {self.words}{median}"
 
 
 def doubts_about(runs: Sequence[RunRecord]) -> list[Doubt]:
@@ -96,22 +103,33 @@ def doubts_about(runs: Sequence[RunRecord]) -> list[Doubt]:
             severity=severity,
             runs=len(of_kind),
             of_runs=len(runs),
-            often=_how_often(of_kind, len(runs)),
+            often=of_runs(len(of_kind), len(runs)),
             words=worst_words(of_kind),
+            which=_which(of_kind),
+            median="" if _are_alike(of_kind) else median_words(of_kind),
         )
         for (severity, name), of_kind in sorted(found.items(), key=lambda item: _WORST_FIRST.index(item[0][0]))
     ]
 
 
-def _how_often(found: Sequence[Validity], runs: int) -> str:
-    """ "3 of 5 runs", "all 5 runs, the worst of them; the median is 11 %"."""
-    often = of_runs(len(found), runs)
-    if len(found) < 2 or all(one.words == found[0].words for one in found):
-        return often
-    if all(one.value is None for one in found):
-        return f"{often}, one of them"
-    median = median_words(found)
-    return f"{often}, the worst of them{f'; the median is {median}' if median else ''}"
+def _which(found: Sequence[Validity]) -> str:
+    if _are_alike(found):
+        return ""
+    return "for example" if all(one.value is None for one in found) else "at worst"
+
+
+def _are_alike(found: Sequence[Validity]) -> bool:
+    return all(one.words == found[0].words for one in found)
+
+
+def counted_words(runs: Sequence[RunRecord]) -> str:
+    """ "60 of 60 runs valid"; where disturbed runs count "24 of 24 runs counted although disturbed"."""
+    valid, marked = sum(run.valid for run in runs), sum(run.is_marked for run in runs)
+    left = sum(run.standing == "disturbed" and not run.valid for run in runs)
+    of = f"{valid} of {counted(len(runs), 'run', 'runs')}"
+    if marked:
+        return f"{of} counted{'' if marked == valid else f', {marked} of them'} although disturbed"
+    return f"{of} valid{f', {left} disturbed' if left else ''}"
 
 
 def of_runs(count: int, runs: int) -> str:

@@ -49,7 +49,9 @@ def read_plan(
     try:
         text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
-        raise PlanError("the plan does not exist", where=str(path), hint="try plans/quickstart.toml") from None
+        example = Path("plans/quickstart.toml")
+        hint = f"try {example}" if example.is_file() else f"`bakeoff init {path}` writes one"
+        raise PlanError("the plan does not exist", where=str(path), hint=hint) from None
     except IsADirectoryError:
         raise PlanError("this is a folder, not a plan", where=str(path), hint="name the .toml file") from None
     except OSError as error:

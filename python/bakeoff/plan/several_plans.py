@@ -13,10 +13,12 @@ from ..errors import PlanError
 from ..model.levels import LOAD, factor_of, level_of
 from ..model.peers import marked, refuse_meeting
 from ..model.records.plan import CellRecord, Scalar
+from ..systems import SYSTEMS
 from .cells import of_plan
 from .data import by_system, refuse_shared_tables
 from .document.source import Source
 from .grid import words_of_levels
+from .machines import packager_words
 from .resolved import Cell, ResolvedPlan
 
 FACTOR = "plan"
@@ -40,6 +42,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     cells = [_of_plan(name, plan, cell, varied) for name, plan in named.items() for cell in plan.cells]
     refuse_meeting([cell.record for cell in cells], demonstration=first.record.demonstration, where=str(plans[1].path))
     alone = list(_alone(cells, list(named)))
+    built = packager_words((SYSTEMS[cell.record.kind], cell.system_options) for cell in cells)
     source = Source(first.path, first.text, first.base_dir)
     refuse_shared_tables([cell for cell in cells if cell.reset in ("reuse", "none")], source)
     record = first.record.model_copy(
@@ -64,7 +67,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
         sessions_of_largest_run=max(plan.sessions_of_largest_run for plan in plans),
         skipped={name: why for plan in plans for name, why in plan.skipped.items()},
         inputs={os.path.relpath(path, first.base_dir): path for plan in plans for path in plan.inputs.values()},
-        warnings=list(dict.fromkeys([*(words for plan in plans for words in plan.warnings), *alone])),
+        warnings=list(dict.fromkeys([*(words for plan in plans for words in plan.warnings), *built, *alone])),
     )
 
 

@@ -25,7 +25,7 @@ from ..findings.limits_and_searches.contradictions import Contradiction
 from ..findings.limits_and_searches.limits import LimitFinding
 from ..findings.limits_and_searches.searches import SearchAnswer
 from ..findings.limits_and_searches.thresholds import ThresholdAnswer
-from ..findings.runs import mark_words
+from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document, Rate
 from ..model.records.bundle import AnalysisRecord
@@ -191,7 +191,7 @@ def answer_and_records(
         clients=found.clients,
         faults=found.faults,
         held=found.held,
-        cells=cells,
+        cells=_in_order(found),
         metrics=[MetricShown(**{name: getattr(m, name) for name in MetricShown.model_fields}) for m in shown.values()],
         rates=plan.rates,
         compared=contest.factor,
@@ -205,7 +205,7 @@ def answer_and_records(
         undeclared=found.undeclared,
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),
-        runs_planned=len(bundle.runs) if found.search and info.state == "complete" else plan.runs_max,
+        runs_planned=len(bundle.runs) if found.search and info.state == "complete" else bundle.runs_planned,
         skipped=dict(info.skipped),
         messages=list(info.messages),
         limits=[*levels[len(leading) :], *limits_of(bundle, cells)],
@@ -254,15 +254,21 @@ def _objective_words(objective: Metric) -> str:
 def _validity_words(found: Findings) -> list[str]:
     """How many runs count, and each kind of doubt with the number of runs it touches."""
     runs = found.bundle.runs
-    valid = sum(run.valid for run in runs)
-    disturbed = sum(run.standing == "disturbed" for run in runs)
-    marked = f", {disturbed} disturbed" if disturbed else ""
-    all_of = f"{valid} of " if valid < len(runs) else "all " if len(runs) > 1 else ""
-    if any(run.is_marked for run in runs):
-        first = f"{all_of}{counted(len(runs), 'run', 'runs')} counted"
-    else:
-        first = f"{all_of}{counted(len(runs), 'run is', 'runs are')} valid"
-    return [f"{first}{marked}" if runs else "no run was finished", *(doubt.sentence for doubt in found.doubts)]
+    return [counted_words(runs) if runs else "no run was finished", *(doubt.sentence for doubt in found.doubts)]
+
+
+def _in_order(found: Findings) -> list[CellAnswer]:
+    """A search tries levels in no order that a reader looks for: its cells are sorted by contestant and level."""
+    search = found.search
+    if search is None:
+        return found.cells
+    names = found.contest.contestants
+
+    def place(cell: CellAnswer) -> tuple[int, str, float]:
+        others = [f"{name}={level}" for name, level in cell.setting.items() if name != search.factor]
+        return names.index(cell.contestant), ", ".join(others), float(cell.setting.get(search.factor, 0))
+
+    return sorted(found.cells, key=place)
 
 
 def _load_warnings(bundle: Bundle) -> list[str]:
@@ -271,7 +277,7 @@ def _load_warnings(bundle: Bundle) -> list[str]:
 
 def _incomplete(bundle: Bundle) -> str:
     part = bundle.plan.part_words
-    planned = bundle.plan.runs_max
+    planned = bundle.runs_planned
     missing = 0 if bundle.plan.search else planned - len(bundle.runs)
     if missing <= 0 and bundle.info.state == "complete":
         return f"Not the whole plan: {part}." if part else ""

@@ -31,7 +31,8 @@ def _in_words_of_bundles(answer: Answer, found: BundleComparison, headline: Sequ
     notes = list(dict.fromkeys(note for c in answer.comparisons for note in c.notes))
     doubt = answer.first.doubt
     if found.comparisons[0].design == "two bundles":
-        doubt = "with one bundle per side, this applies to these two bundles, not to the systems"
+        one_each = "with one bundle per side, this applies to these two bundles, not to the systems"
+        doubt = f"{doubt}; {one_each}" if answer.first.certainty == "not trustworthy" else one_each
     validity = [answer.validity[0], *found.doubts, *gone, *found.left_out]
     runs = answer.first.trust.partition(";")[0]
     noted = len(validity) - 1

@@ -17,8 +17,9 @@ from ..findings.cells import CellAnswer
 from ..findings.contestants import Contest, who_words
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings
-from ..findings.limits_and_searches.searches import Capacity, sought_level_words
+from ..findings.limits_and_searches.searches import Capacity, SearchAnswer, sought_level_words
 from ..findings.run_values import Spread
+from ..findings.runs import counted_words
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
 from ..model.records.run import by_place
@@ -64,6 +65,19 @@ class FirstScreen(Document):
     change_head: str = ""
     rows: list[Row] = Field(default_factory=list)
     more: str = ""
+
+    @property
+    def doubt_words(self) -> str:
+        """Next to the certainty. What is shown has its doubts; else the doubt is why it is not."""
+        if not self.doubt or self.certainty in ("undecided", "not trustworthy"):
+            return self.doubt
+        return f"but {self.doubt}"
+
+    @property
+    def certainty_line(self) -> str:
+        """ "SHOWN, but the peak may lie beyond 32 threads"."""
+        joint = ", " if self.doubt_words.startswith("but ") else ": "
+        return joint.join(filter(None, (self.certainty_words.upper(), self.doubt_words)))
 
     @property
     def shared_name(self) -> str:
@@ -130,7 +144,7 @@ def _certainty(found: Findings) -> Certainty:
 def _decided(found: Findings) -> Iterator[bool]:
     """Of everything that was asked, whether it has a verdict."""
     if found.search is not None:
-        yield from (_search_verdict(one) != "undecided" for one in found.search.found)
+        yield from (_search_verdict(one, found.search) != "undecided" for one in found.search.found)
         return
     if found.held:
         yield from (level.verdict != "undecided" for one in found.held for level in one.levels)
@@ -144,24 +158,34 @@ def _decided(found: Findings) -> Iterator[bool]:
 
 
 def _trust(found: Findings) -> str:
-    """ "60 of 60 runs valid; 2 disturbed and repeated; 3 notes"."""
+    """ "60 of 60 runs valid; 2 disturbed or lost and repeated; 3 notes"."""
     runs = found.bundle.runs
-    valid = sum(run.valid for run in runs)
     repeated = [run for of_place in by_place(found.bundle.attempts).values() for run in of_place[:-1]]
     notes = len(found.doubts) + len(found.undeclared)
     return "; ".join(
         [
-            f"{valid} of {counted(len(runs), 'run', 'runs')} valid{_missing(found)}",
-            *([f"{len(repeated)} disturbed or lost and repeated"] if repeated else []),
+            f"{counted_words(runs)}{_missing(found)}",
+            *(
+                [_repeated_words(len(repeated), left=any(run.leaves_its_place_open for run in runs))]
+                if repeated
+                else []
+            ),
             *([counted(notes, "note", "notes")] if notes else []),
         ]
     )
 
 
+def _repeated_words(repeats: int, *, left: bool) -> str:
+    """left: some runs are disturbed or lost all the same: then what was repeated is no further run that is lacking."""
+    if left:
+        return f"{counted(repeats, 'repeat was', 'repeats were')} made"
+    return f"{repeats} disturbed or lost and repeated"
+
+
 def _missing(found: Findings) -> str:
     """ ", of 60 planned", of a bundle that is not complete."""
     bundle = found.bundle
-    planned = bundle.plan.runs_max
+    planned = bundle.runs_planned
     return f", of {planned} planned" if found.search is None and len(bundle.runs) < planned else ""
 
 
@@ -183,7 +207,9 @@ def _searched(found: Findings) -> Iterator[Row]:
     search = found.search
     assert search is not None
     differences = {(one.other, one.setting_words): one for one in search.differences}
+    base = found.contest.baseline if len(found.contest.contestants) > 1 else ""
     for one in search.found:
+        verdict = _search_verdict(one, search)
         gap = differences.get((one.contestant, one.setting_words))
         yield Row(
             name=one.contestant,
@@ -192,16 +218,30 @@ def _searched(found: Findings) -> Iterator[Row]:
             value=one.estimate,
             low=one.low,
             high=one.high,
-            value_words=sought_level_words(search.factor, one.estimate) if one.estimate is not None else "-",
+            value_words=_sought_words(search, one),
             change=_ratio_words(gap.ratio, gap.low, gap.high) if gap else "",
-            verdict=_search_verdict(one),
+            verdict="baseline" if one.contestant == base and (verdict == "found" or differences) else verdict,
         )
 
 
-def _search_verdict(one: Capacity) -> str:
+def _sought_words(search: SearchAnswer, one: Capacity) -> str:
+    """ "12,300/s"; "below 430/s" where the search ended at the lowest level tried."""
+    if one.estimate is not None:
+        return sought_level_words(search.factor, one.estimate)
+    end, comma, _ = one.words.partition(", ")
+    return end if comma and one.status in _ENDS else "-"
+
+
+#: Of a search that ended at an end of its range.
+_ENDS = ("always", "never")
+
+
+def _search_verdict(one: Capacity, search: SearchAnswer) -> str:
     if one.is_found:
         return "found"
-    return {"always": "met everywhere", "never": "never met"}.get(one.status, "undecided")
+    if one.status not in _ENDS:
+        return "undecided"
+    return "above the range" if (one.status == "always") == search.highest else "below the range"
 
 
 def _held(found: Findings) -> tuple[str, list[Row], str]:

@@ -79,7 +79,7 @@ def record(
         offered_ops_per_s=None if due is None else due / merged.window_s,
         due=due,
         errors=errors,
-        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
+        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed, merged.backlog.count)),
         failures=failures,
         operations=operation_summaries([merged]),
         unfinished=merged.unfinished.count,
@@ -245,6 +245,7 @@ def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell)
         client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
         harness_ratio=_harness_ratio(record, cell) if blocking and record.due is None else None,
+        others_ratio=record.machine.other_cpu_ratio,
     )
 
 

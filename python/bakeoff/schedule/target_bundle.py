@@ -97,7 +97,8 @@ class Target:
         bundle = Bundle.open(self.to_continue(plan)) if self.resume else None
         if bundle is None or not bundle.runs:
             return plan, Counter()
-        return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
+        standing = Repeats(bundle.attempts, plan.record.repeats_max).standing()
+        return with_levels_of(plan, bundle.plan), Counter(run.cell for run in standing if run.state == "done")
 
     def is_whole(self, plan: ResolvedPlan) -> bool:
         """Whether the bundle to continue has every run already. (The runs of a search decide what is left of it.)"""

@@ -1,10 +1,10 @@
 //! One's own SQL before a run: every text read as it will be, and what follows from it.
 use super::preview::preview;
-use super::schema::Schema;
+use super::schema::{Schema, changes_of_rows};
 use super::scripts::Scripts;
 use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, scripts};
 use crate::prelude::*;
-use crate::resolve::{Beside, Kind, after_conflicts, describe, read, shape, usual};
+use crate::resolve::{Beside, Kind, after_conflicts, describe, name_of, read, shape, usual};
 use crate::trouble::refuse;
 use bakeoff_model::run::sql::SqlSpec;
 use schemars::JsonSchema;
@@ -69,6 +69,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         retry: after_conflicts(RETRIES, BACKOFF_S),
         continues_by: Some(BTreeMap::from([("turn".to_owned(), 1)])),
         advice: advice(&scripts),
+        content: content(request, &spec)?,
         ..usual(
             &KIND,
             request,
@@ -135,7 +136,7 @@ fn label(spec: &SqlSpec, whole: &SqlSpec, names: &[String]) -> String {
 }
 
 /// What tables and rows depend on, and what they do not: on names of files, and where those lie. A schema of the asker's own
-/// may make rows, too, so nothing in it is mere form.
+/// may make rows, too.
 fn shape_of(spec: &SqlSpec) -> Value {
     if spec.script.is_some() {
         return json!({"pgbench": spec.scale});
@@ -150,6 +151,33 @@ fn shape_of(spec: &SqlSpec) -> Value {
     }
     without_names(&mut shape);
     shape
+}
+
+/// The name of the rows, however they are stored: of what is done after the load, only statements that may change rows.
+fn content(request: &WorkloadRequest, spec: &SqlSpec) -> Result<String, Trouble> {
+    let mut shape = shape_of(spec);
+    if let Some(texts) = &spec.after_load {
+        let mut left = texts.clone();
+        let mut is_form = true;
+        let files = [
+            &mut left.file,
+            &mut left.mysql,
+            &mut left.postgresql,
+            &mut left.sqlite,
+        ];
+        for file in files.into_iter().flatten() {
+            let changing = changes_of_rows(file)?;
+            is_form &= changing.is_empty();
+            file.text = changing;
+        }
+        if is_form {
+            shape["after_load"] = Value::Null;
+        } else {
+            shape["after_load"] = json!(left);
+            without_names(&mut shape);
+        }
+    }
+    Ok(name_of(KIND.kind, KIND.generator_version, request.seed, &shape))
 }
 
 /// Only a text's content counts, not its file's name.
@@ -239,6 +267,46 @@ mod tests {
         assert!(!same(
             |shop| shop["schema"]["file"]["text"] = json!("CREATE TABLE customers (id bigint, name text);")
         ));
+    }
+
+    #[test]
+    fn an_index_after_the_load_is_another_data_set_of_the_same_rows() {
+        let after = |text: Option<&str>| {
+            let mut shop = shop();
+            shop["unchecked_sql"] = json!(true);
+            if let Some(text) = text {
+                shop["after_load"] = json!({"file": {"name": "after.sql", "text": text}});
+            }
+            let found = resolved(shop);
+            (found.dataset, found.content)
+        };
+        let plain = after(None);
+        assert_eq!(plain.0, plain.1);
+        for form in [
+            "CREATE INDEX by_name ON customers (name);",
+            "create unique index concurrently i on customers (id); ANALYZE customers",
+            "-- a key\nALTER TABLE customers ADD PRIMARY KEY (id), ADD INDEX (name);",
+            "DROP INDEX i; VACUUM",
+        ] {
+            let found = after(Some(form));
+            assert_ne!(found.0, plain.0, "{form}");
+            assert_eq!(found.1, plain.1, "{form}");
+        }
+        let other = "INSERT INTO customers VALUES (0, 'x')";
+        for rows in [
+            other,
+            "ALTER TABLE customers ADD INDEX (name), ADD age int DEFAULT 3",
+            "ALTER TABLE customers ADD INDEX (name), DROP COLUMN name",
+            "ALTER TABLE customers ADD COLUMN unique_name text",
+            "CREATE TABLE b AS SELECT 1",
+        ] {
+            assert_ne!(after(Some(rows)).1, plain.1, "{rows}");
+        }
+        let both = format!("CREATE INDEX i ON customers (name); {other}");
+        assert_eq!(
+            after(Some(&both)).1,
+            after(Some(&format!("ANALYZE;\n{other};"))).1
+        );
     }
 
     #[test]

@@ -145,6 +145,58 @@ fn words(sql: &str) -> Vec<&str> {
     found
 }
 
+/// Of the statements of a file those that may change rows, for a name of what is in them: others only say how rows are
+/// stored.
+pub fn changes_of_rows(file: &TextFile) -> Result<String, Trouble> {
+    let all = statements("after_load", file)?;
+    let changing = all.iter().filter(|one| !is_form(&words(&one.sql)));
+    Ok(changing
+        .map(|one| one.sql.as_str())
+        .collect::<Vec<_>>()
+        .join(";\n"))
+}
+
+const KEYS: &[&str] = &[
+    "index",
+    "key",
+    "unique",
+    "primary",
+    "foreign",
+    "constraint",
+    "fulltext",
+    "spatial",
+];
+
+/// Whether a statement makes or drops an index or a key, or collects statistics, and does nothing else.
+fn is_form(words: &[&str]) -> bool {
+    let is = |word: &str, among: &[&str]| among.iter().any(|one| word.eq_ignore_ascii_case(one));
+    match words {
+        [first, ..] if is(first, &["analyze", "vacuum", "reindex", "optimize"]) => true,
+        [first, rest @ ..] if is(first, &["create", "drop"]) => {
+            let rest = &rest[rest
+                .iter()
+                .take_while(|word| is(word, &["unique", "fulltext", "spatial"]))
+                .count()..];
+            rest.first().is_some_and(|word| is(word, &["index"]))
+        }
+        [first, second, rest @ ..] if is(first, &["alter"]) && is(second, &["table"]) => {
+            let begins = |word: &str| {
+                is(
+                    word,
+                    &["add", "drop", "alter", "modify", "change", "rename", "set"],
+                )
+            };
+            let clauses = rest.iter().enumerate().filter(|(_, word)| begins(word));
+            let mut clauses = clauses.peekable();
+            clauses.peek().is_some()
+                && clauses.all(|(place, word)| {
+                    is(word, &["add", "drop"]) && rest.get(place + 1).is_some_and(|next| is(next, KEYS))
+                })
+        }
+        _ => false,
+    }
+}
+
 /// What follows these keywords, if it begins with them.
 fn after<'w, 't>(words: &'w [&'t str], keywords: &[&str]) -> Option<&'w [&'t str]> {
     let pairs = words.iter().zip(keywords);

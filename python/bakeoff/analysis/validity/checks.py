@@ -15,7 +15,7 @@ from ..wording import count_words, counted, duration_words, percent_words
 from . import disturbance, slow_clients
 from .judged_run import JudgedRun, finding
 
-# Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
+# Completed, as a share of what fell due: below it a queue grew, and percentiles say only how long the window was.
 COMPLETED_RATIO_MIN = 0.99
 LATENESS_RATIO_MAX = 0.10
 # Below it lateness is what a thread takes to wake, on any machine.
@@ -36,13 +36,16 @@ def findings(run: JudgedRun) -> list[Validity]:
     return [found for check in CHECKS if (found := check(run)) is not None]
 
 
-def overloaded(due: int | None, completed: int) -> bool:
+def overloaded(due: int | None, completed: int, backlog: int) -> bool:
     """Whether the queue grew in the window of an open loop: then no percentile may lead a report.
 
     due: operations that fell due in it, None in a closed loop. completed: that ended in it, of whatever outcome and
-    whenever they fell due, because a failure and what straddles an edge of the window leave no queue behind.
+    whenever they fell due, because a failure and what straddles an edge of the window leave no queue behind. backlog:
+    that were due and not begun when it ended. Operations in flight are no queue: in a window of few operations the
+    threads of a client that keeps up hold more than 1 % of them. A backlog of which as much was there when the window
+    began did not grow.
     """
-    return due is not None and completed < COMPLETED_RATIO_MIN * due
+    return due is not None and min(due - completed, backlog) > (1 - COMPLETED_RATIO_MIN) * due
 
 
 def _completed(run: JudgedRun) -> Validity:
@@ -148,7 +151,7 @@ def _overload(run: JudgedRun) -> Validity | None:
     due, completed = run.record.due, run.record.completed
     if due is None:
         return None
-    late = overloaded(due, completed)
+    late = overloaded(due, completed, run.record.backlog)
     share = f" ({percent_words(completed / due, digits=3)})" if due else ""
     words = f"{count_words(completed)} operations ended while {count_words(due)} fell due{share}"
     if late:
@@ -157,6 +160,9 @@ def _overload(run: JudgedRun) -> Validity | None:
         if completed > run.counted:
             left = f"{count_words(completed - run.counted)} of them had fallen due in the warm-up; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
+    elif overloaded(due, completed, due):
+        waiting = f"{count_words(run.record.backlog)} had not begun" if run.record.backlog else "none was waiting"
+        words = f"{words}: {count_words(run.record.unfinished)} were in flight when the window ended, {waiting}"
     if not due:
         return finding("offered rate", not late, "warning", words)
     missing = max(0.0, 1 - completed / due)
@@ -245,8 +251,8 @@ def _lateness(run: JudgedRun) -> Validity | None:
         return None
     share, late_words = late.p99_ns / response.p99_ns, duration_words(late.p99_ns)
     words = (
-        f"operations began up to {late_words} late (p99), {percent_words(share)} of the response time at p99,"
-        " which counts from when they were due"
+        f"the client began 1 in 100 operations at least {late_words} late ({percent_words(share)} of the p99 response"
+        " time, which counts from when they were due)"
     )
     ok = share <= LATENESS_RATIO_MAX or late.p99_ns < LATENESS_NS_MIN
     return finding("lateness", ok, "warning", words, float(late.p99_ns), late_words)

@@ -22,6 +22,8 @@ IDLE_RATIO_MAX = 0.2
 SHARE_RATIO_MAX = 0.5
 #: Of the time of the client's threads, where the system is embedded in them: outside of operations.
 HARNESS_RATIO_MAX = 0.1
+#: Of the machine's CPU time: other processes kept the threads from their cores, which is a finding of its own.
+OTHERS_RATIO_MAX = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class ClientNumbers:
 
     workers: none where the system is embedded in the client's threads, whose work is the system's. shares_cores: the
     server may run where the client does. idle_ratio: of the time of those cores. harness_ratio: of an embedded system
-    in a closed loop, the share of its threads' time outside of operations.
+    in a closed loop, the share of its threads' time outside of operations. others_ratio: of the machine's CPU time,
+    what other processes used.
     """
 
     workers: Sequence[WorkerNumbers] = ()
@@ -52,6 +55,7 @@ class ClientNumbers:
     client_cpu_s: float = 0.0
     server_cpu_s: float | None = None
     harness_ratio: float | None = None
+    others_ratio: float | None = None
 
 
 def signs(client: ClientNumbers) -> list[str]:
@@ -61,6 +65,8 @@ def signs(client: ClientNumbers) -> list[str]:
 
 def _harness(client: ClientNumbers) -> str:
     if client.harness_ratio is None or client.harness_ratio <= HARNESS_RATIO_MAX:
+        return ""
+    if (client.others_ratio or 0.0) > OTHERS_RATIO_MAX:
         return ""
     bound = percent_words(HARNESS_RATIO_MAX)
     return (

@@ -118,7 +118,12 @@ def run_show(options: argparse.Namespace) -> int:
     one, answer = listed(folder), analysed(bundle)
     report = folder / "report.html"
     if options.json:
-        document = {"systems": _systems(bundle), "headline": answer.headline, "command": answer.command}
+        document = {
+            "systems": _systems(bundle),
+            "answer": answer.first.answer,
+            "headline": answer.headline,
+            "command": answer.command,
+        }
         print_json({**_document(one), **document, "report": str(report) if report.is_file() else None})
         return ExitCode.DONE
     for name, words in _shown(one, bundle, answer, report):
@@ -135,8 +140,10 @@ def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterato
     yield "plan", "; ".join([*factors, answer.pacing, answer.measured])
     yield "systems", "; ".join(_systems(bundle))
     yield "runs", f"{_runs(one)}; {bytes_words(one.size_bytes)} on disk"
+    yield "answer", answer.first.answer
+    yield "", answer.first.certainty_line
     for number, words in enumerate(answer.headline):
-        yield "" if number else "answer", words
+        yield "" if number else "details", words
     yield "report", str(report) if report.is_file() else f"none yet: bakeoff report {one.folder}"
     yield "command", answer.command
 

@@ -248,7 +248,9 @@ def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[P
         return bundles, against
     if len(bundles) != 2:
         raise PlanError(
-            f"{len(bundles)} bundles are given, and it is not clear which to compare with which",
+            "one bundle is given, and nothing to compare it with"
+            if len(bundles) == 1
+            else f"{len(bundles)} bundles are given, and it is not clear which to compare with which",
             where="bakeoff compare",
             hint="give BEFORE and AFTER, or several per side: bakeoff compare BEFORE ... --against AFTER ...",
         )

@@ -108,6 +108,13 @@ class Joined(Bundle):
     def runs(self) -> list[RunRecord]:
         return [run for run, _, _ in self._renamed]
 
+    @property
+    def runs_planned(self) -> int:
+        """Of the cells that are compared; how many runs a search takes, nobody planned."""
+        if any(bundle.plan.search for bundle in self.bundles):
+            return len(self.runs)
+        return sum(place.bundle.plan.repetitions for place in self._places())
+
     @cached_property
     def attempts(self) -> list[RunRecord]:
         """Those that count: each bundle's own report names the others."""

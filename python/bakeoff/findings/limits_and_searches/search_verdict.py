@@ -75,7 +75,7 @@ def search_verdict(
     found = SearchVerdict(verdict="undecided")
     if ended:
         holds_at, misses_at = _known(search, outcome, ends, [trial for _, trial in tried])
-        verdict: Verdict = "yes" if holds_at is not None else "no" if misses_at is not None else "undecided"
+        verdict: Verdict = "yes" if holds_at is not None else "no" if outcome.status == "never" else "undecided"
         found = SearchVerdict(verdict=verdict, holds_at=holds_at, misses_at=misses_at)
     maker = _Maker(search, bundle, limits)
     by_level: dict[float, list[tuple[RunRecord, Trial]]] = {}
@@ -104,6 +104,7 @@ def search_verdict(
 def _known(
     search: SearchRecord, outcome: Outcome, ends: tuple[float | None, float | None], trials: Sequence[Trial]
 ) -> tuple[float | None, float | None]:
+    """Nothing is known of levels beyond all that were measured, whatever the curves say of them."""
     levels = [trial.level for trial in trials if not trial.is_silent]
     if outcome.status == "always":
         return (max if search.highest else min)(levels), None
@@ -113,7 +114,9 @@ def _known(
     if outcome.status not in ("found", "not found") or low is None or high is None:
         return None, None
     step = 1 if search.whole else 0  # of counts the interval is of the last one that holds
-    return (low, high + step) if search.highest else (high, low - step)
+    holds_at, misses_at = (low, high + step) if search.highest else (high, low - step)
+    known = [end if min(levels) <= end <= max(levels) else None for end in (holds_at, misses_at)]
+    return known[0], known[1]
 
 
 @dataclass(frozen=True)
@@ -175,9 +178,9 @@ def _words(
     search: SearchRecord, found: SearchVerdict, levels: Sequence[TriedLevel], against: Sequence[LimitRun]
 ) -> str:
     """ "Held: yes up to 11,900/s (1.81 ms at 11,500/s); no from 12,700/s (2.60 ms); not decided between"."""
-    if found.verdict == "undecided":
-        return "Held: not decided"
     holds_at, misses_at = found.holds_at, found.misses_at
+    if holds_at is None and misses_at is None:
+        return "Held: not decided"
     parts = []
     if holds_at is not None:
         at = f"{'up' if search.highest else 'down'} to {_end_words(search, holds_at, up=not search.highest)}"
@@ -188,6 +191,8 @@ def _words(
     step = 1 if search.whole else 0
     if holds_at is not None and misses_at is not None and abs(misses_at - holds_at) > step:
         parts.append("not decided between")
+    elif holds_at is None and found.verdict == "undecided":
+        parts.append(f"not decided {'below' if search.highest else 'above'} it")
     words = f"Held: {'; '.join(parts)}"
     return f"{words}. Against that: {named_words(against)}" if against else words
 

@@ -166,18 +166,22 @@ def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: b
         return f"not found in {runs}: {known}" if ended else f"cut short after {runs}: {known}"
     reached = low if low is not None else high
     assert reached is not None, "a search that has runs has come somewhere"
-    verb = "still met" if (low is not None) == search.highest else "not met even"
-    return f"{verb} at {sought_level_words(search.factor, reached)}, and nothing further was tried in {runs}"
+    return f"{beyond_words(search, reached, up=low is not None)} in {runs}"
 
 
 def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
     kept = outcome.status == "always"
     up = kept == search.highest
-    end = "the highest that was allowed" if up else "the lowest that was allowed"
-    where = f"{sought_level_words(search.factor, search.high if up else search.low)}, {end}"
+    even = f"{'met' if kept else 'missed'} even there; {runs}"
     if not up and outcome.silent_to is not None:
-        where = "the lowest that could be judged"
-    return f"still met at {where} ({runs})" if kept else f"not met even at {where} ({runs})"
+        return f"below the lowest {search.level_name} that could be judged ({even})"
+    return f"{beyond_words(search, search.high if up else search.low, up=up)} ({even})"
+
+
+def beyond_words(search: SearchRecord, level: float, *, up: bool) -> str:
+    """ "below 430/s, the lowest rate tried": where a search ended at the last level of its range."""
+    where, end = ("above", "highest") if up else ("below", "lowest")
+    return f"{where} {sought_level_words(search.factor, level)}, the {end} {search.level_name} tried"
 
 
 def _why_words(

@@ -74,8 +74,11 @@ class SearchRecord(Document):
     @property
     def sought_words(self) -> str:
         """ "highest rate", "lowest number of threads"."""
-        name = self.factor if self.factor == "rate" else f"number of {self.factor}"
-        return f"{'highest' if self.highest else 'lowest'} {name}"
+        return f"{'highest' if self.highest else 'lowest'} {self.level_name}"
+
+    @property
+    def level_name(self) -> str:
+        return self.factor if self.factor == "rate" else f"number of {self.factor}"
 
     def question_words(self, limits: Iterable[str]) -> str:
         """limits: in words. "the highest rate with p99 below 2 ms"."""

@@ -30,7 +30,10 @@ from ..machines import disk_free_bytes, installation
 from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
 from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles
 
-LIMITS = "Times and sizes are estimates; machines differ. You can stop at any run and resume later."
+LIMITS = (
+    "Times and sizes are estimates: machines differ, and repeats of disturbed runs come on top. You can stop at any run"
+    " and resume later."
+)
 
 
 #: Of the plan's and its cells' records, what is not shown.
@@ -290,6 +293,8 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
         checks = "their check counts rows and reads a sample of rows, before the first run and after each run"
         if cells[0].workload.spec["kind"] == "sql":
             checks = "their check runs only the queries under `checks`"
+            if not cells[0].workload.spec.get("checks"):
+                checks = "nothing checks them, because the plan has no `checks`"
         if plan.record.cache == "warm":
             runs = counted(len(cells) * plan.record.repetitions, "run", "runs")
             words = f'{every}{size} {verb} read completely before each of {runs} (cache = "warm")'

@@ -22,7 +22,7 @@ def first_lines(first: FirstScreen, *, colour: bool = False) -> Iterator[str]:
         yield f"\x1b[1m{line}\x1b[0m" if colour else line
     code = _COLOURS.get(first.certainty) if colour else None
     certainty = first.certainty_words.upper()
-    for number, line in enumerate(_wrapped(": ".join(filter(None, (certainty, first.doubt))))):
+    for number, line in enumerate(_wrapped(first.certainty_line)):
         yield line.replace(certainty, f"\x1b[{code}m{certainty}\x1b[0m", 1) if code and not number else line
     yield from _wrapped(first.trust)
     yield ""

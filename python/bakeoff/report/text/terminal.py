@@ -40,7 +40,7 @@ _HEADS = (
     "validity",
 )
 #: In place of the interval of a rate that follows from arrivals that were drawn.
-ALL_DUE = "all that fell due"
+ALL_DUE = "all operations due"
 SAME_PLANS = "The plans say the same: what differs between their runs is noise."
 STATEMENT_HEADS = (
     "transactions",

@@ -125,6 +125,9 @@ def _one(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detailed: 
     rest = len(found) - equal - undecided
     if rest == len(found):
         why = f": {_WHY.get(first.verdict, first.verdict)}" if len({c.verdict for c in found}) == 1 else ""
+        reason = re.sub(r"^.*?not compared: ", "", first.words)
+        if detailed and first.verdict == "not comparable" and len({c.words for c in found}) == 1 and reason:
+            why = f": {reason}"
         return f"{first.other} is not compared with {base or first.base}{why}"
     parts = [
         *([f"equals {its} within {within} in {equal} of {len(found)} settings"] if equal else []),
@@ -293,7 +296,7 @@ def _of_search(search: SearchAnswer, contest: Contest) -> Iterator[str]:
 
 def _capacity(search: SearchAnswer, one: Capacity) -> str:
     if one.status in ("always", "never"):
-        return "beyond the range" if one.status == "always" else "not in the range"
+        return one.words.partition(" (")[0]
     if one.estimate is None or one.low is None or one.high is None:
         return "not known"
     level, low, high = (sought_level_words(search.factor, end) for end in (one.estimate, one.low, one.high))

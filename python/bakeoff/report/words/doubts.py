@@ -45,15 +45,16 @@ def disturbed_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]])
     if marked := [run for run in shown if run.is_marked]:
         return [f"Disturbed runs count here (--allow-disturbed): {_words(marked, len(shown))}."]
     left = [run for run in shown if run.standing == "disturbed"]
-    repeated = _repeated_words(attempts)
+    repeated = _repeated(attempts)
     if not left:
-        return [f"{repeated}."] if repeated else []
+        were = counted(len(repeated), "disturbed run was", "disturbed runs were")
+        return [f"{were} repeated ({causes_words(repeated)})."] if repeated else []
+    words = _words(left, len(shown), repeats=len(repeated))
     if not any(too_few_undisturbed(of_cell) for of_cell in runs.values()):
-        return [f"{_words(left, len(shown))}; they are left out{f'. {repeated}' if repeated else ''}."]
-    first = f"This machine was too busy to measure: {_words(left, len(shown))}"
+        return [f"{words}; they are left out."]
     invalid = invalid_runs_words(shown)  # what a system did must not pass for what was done to it
     return [
-        f"{first}. {repeated + '. ' if repeated else ''}{_advice(bundle, left)}.",
+        f"This machine was too busy to measure: {words}. {_advice(bundle, left)}.",
         *([f"{invalid}: --resume does not repeat that."] if invalid else []),
     ]
 
@@ -74,25 +75,23 @@ def lost_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> l
     ]
 
 
-def _repeated_words(attempts: Sequence[RunRecord]) -> str:
-    """ "3 disturbed runs were repeated (other processes, at worst 85 %)"."""
+def _repeated(attempts: Sequence[RunRecord]) -> list[RunRecord]:
+    """Disturbed attempts that were not the last at their place."""
     places = by_place(attempts).values()
-    repeated = [run for of_place in places for run in of_place[:-1] if run.standing == "disturbed"]
-    if not repeated:
-        return ""
-    return f"{counted(len(repeated), 'disturbed run was', 'disturbed runs were')} repeated ({causes_words(repeated)})"
+    return [run for of_place in places for run in of_place[:-1] if run.standing == "disturbed"]
 
 
-def _words(disturbed: Sequence[RunRecord], of: int) -> str:
-    """ "5 of 8 runs were disturbed (85 % of the CPU time went to other processes, most to cc1plus, pid 7, in the worst
-    of them; 40 % in the median one)"."""
+def _words(disturbed: Sequence[RunRecord], of: int, repeats: int = 0) -> str:
+    """ "5 of 8 runs were disturbed, even after 20 repeats (in the worst of them 85 % of the CPU time went to other
+    processes, most to cc1plus, pid 7, in the median one 40 %)"."""
     main = _main_kind(disturbed)
     said = worst_words(main).partition(" (from ")[0]
     median = median_words(main)
     inner = f"in the worst of them {said}{f', in the median one {median}' if median else ''}"
     others = len({found.name for run in disturbed for found in run.disturbances}) - 1
     more = f"; and {counted(others, 'other kind', 'other kinds')} of disturbance" if others else ""
-    return f"{of_runs(len(disturbed), of)} {'was' if of == 1 else 'were'} disturbed ({inner}{more})"
+    after = f", even after {counted(repeats, 'repeat', 'repeats')}" if repeats else ""
+    return f"{of_runs(len(disturbed), of)} {'was' if of == 1 else 'were'} disturbed{after} ({inner}{more})"
 
 
 def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
@@ -123,8 +122,8 @@ def resume_words(bundle: Bundle, *more: str) -> str:
 
 #: By the name of the check; of those that a reader takes for granted.
 _WORDS = {
-    "steady state": "steady state could not be judged",
     "integrity": "the data were not checked",
+    "steady state": "steady state could not be judged",
     "other processes": "whether other processes slowed it was not judged",
     "client": "whether the client was the limit was not judged",
 }
@@ -135,8 +134,7 @@ def untested_words(plan: PlanRecord, runs: Sequence[RunRecord]) -> list[str]:
     valid = [run for run in runs if run.valid]
     counts = {name: sum(v.name == name and v.ok is None for run in valid for v in run.validity) for name in _WORDS}
     clauses = [_clause(name, count, len(valid), plan) for name, count in counts.items() if count]
-    words = "; ".join(clauses)
-    return [f"{words[:1].upper()}{words[1:]}."] if words else []
+    return [f"{words[:1].upper()}{words[1:]}." for words in clauses]
 
 
 def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:
@@ -165,7 +163,7 @@ def _worst_doubt(found: Findings) -> str:
         return f"results are missing: {found.bundle.unreadable_runs[0]}"
     if found.doubts:
         first = found.doubts[0]
-        return f"{first.name}: {first.words.partition(' (')[0]} ({of_runs(first.runs, first.of_runs)})"
+        return f"{first.words.partition(' (')[0]} ({of_runs(first.runs, first.of_runs)})"
     deciding = [one.name for one in found.undeclared if one.deciding]
     if deciding:
         differ = f"{' and '.join(deciding[:2])} differ{'s' if len(deciding) == 1 else ''}"
@@ -195,7 +193,7 @@ def _unmeasured_words(found: Findings) -> str:
             places = [levels.index(level) for level in (*shape.best, shape.top)]
             first, last = min(places), max(places)
             what = "peak" if shape.direction == "higher" else "minimum"
-            if last == len(levels) - 1 and levels[last] != 1.0:  # as of a share
+            if last == len(levels) - 1 and not _is_most(found, shape.axis, levels[last]):
                 beyond.append(f"the {what} may lie beyond {factor_words(shape.axis, levels[last])}")
             elif first == 0 and not _is_least(levels[0]):
                 beyond.append(f"the {what} may lie below {factor_words(shape.axis, levels[0])}")
@@ -226,6 +224,12 @@ def _gaps(axis: str, levels: Sequence[Scalar | None]) -> list[tuple[str, Scalar,
 
 def _are_next(low: Scalar, high: Scalar) -> bool:
     return isinstance(low, int) and isinstance(high, int) and abs(high - low) <= 1
+
+
+def _is_most(found: Findings, axis: str, level: Scalar) -> bool:
+    """Nothing lies beyond: a share of all, or a session for each thread."""
+    threads = (cell.threads for cell in found.contest.plan.cells)
+    return level == 1.0 or (axis == "sessions" and level == max(threads, default=None))
 
 
 def _is_least(level: Scalar) -> bool:

@@ -156,8 +156,8 @@ CHECKS = {
             "Operations began later than they were due. The response time includes that.",
             "Give the client its own cores.",
             example=(
-                "operations began up to 3.00 ms late (p99), 40 % of the response time at p99, which counts from"
-                " when they were due"
+                "the client began 1 in 100 operations at least 3.00 ms late (40 % of the p99 response time, which"
+                " counts from when they were due)"
             ),
         ),
         Meaning(
@@ -272,12 +272,18 @@ OTHER_ROWS = (
         "The best level in these runs. Others cannot be distinguished from it.",
         "Add repetitions.",
     ),
+    Meaning(
+        "all operations due",
+        "In place of an interval: every run did all operations that fell due, so the throughput is what was offered.",
+    ),
     Meaning("holds, missed", "The limit is kept at this level, or it is not."),
     Meaning("holds up to it", "The limit is kept at this level and at all below it."),
     Meaning("holds in part", "The limit is kept at some levels, and missed at one between them.", "See each level."),
     Meaning("found", "A search ended: this is the highest load that keeps the limit."),
-    Meaning("met everywhere", "The limit is kept at the highest level that was tried.", "Search at higher levels."),
-    Meaning("never met", "The limit is missed at the lowest level that was tried.", "Search at lower levels."),
+    Meaning(
+        "above the range", "What is sought lies above the highest level that was tried.", "Search at higher levels."
+    ),
+    Meaning("below the range", "What is sought lies below the lowest level that was tried.", "Search at lower levels."),
     Meaning("no write lost", "After the fault the checks found every acknowledged write."),
     Meaning("loss not excluded", "Some kinds of writes are not checked: a lost one could pass unseen."),
     Meaning("writes lost", "Acknowledged writes are missing or wrong after the fault.", "See the checks."),
