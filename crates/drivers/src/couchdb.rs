@@ -152,7 +152,8 @@ impl CouchdbDriver {
 /// What no server takes.
 fn refuse(spec: &CouchdbSpec) -> Result<(), Trouble> {
     let fits = |sign: char| matches!(sign, 'a'..='z' | '0'..='9' | '_' | '-' | '$' | '(' | ')' | '+' | '/');
-    let begins_well = spec.prefix.is_empty() || spec.prefix.starts_with(|sign: char| sign.is_ascii_lowercase());
+    let begins_well =
+        spec.prefix.is_empty() || spec.prefix.starts_with(|sign: char| sign.is_ascii_lowercase());
     if !begins_well || !spec.prefix.chars().all(fits) {
         let what = format!("no name of a database begins with {:?}", spec.prefix);
         let hint = "write a small letter, then small letters, digits, and _$()+-/";

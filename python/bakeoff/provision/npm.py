@@ -1,7 +1,7 @@
 """Programs of npm packages, and the Node.js that runs them; fetched by the machine's own npm, which knows its mirrors.
 
-Which packages a program consists of, with their checksums, is in a lock file next to the code that wants it, one for each
-version of the program: npm takes these and no others. No package's own scripts are run. Such a file is made by
+Which packages a program consists of, with their checksums, is in a lock file next to the code that wants it, one for
+each version of the program: npm takes these and no others. No package's own scripts are run. Such a file is made by
 
     npm install --package-lock-only --ignore-scripts NAME@VERSION
 

@@ -16,7 +16,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 const MARK: &str = "_local/bakeoff";
 
 impl CouchdbSession {
-    async fn ask_well(&mut self, method: &str, path: &str, body: &[u8], what: &'static str) -> Result<(), OpError> {
+    async fn ask_well(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &[u8],
+        what: &'static str,
+    ) -> Result<(), OpError> {
         match self.ask(method, path, Some(body)).await? {
             200..=202 => Ok(()),
             status => Err(failed(status, self.http.answer(), what)),
@@ -26,7 +32,9 @@ impl CouchdbSession {
     /// At the revision that was read.
     async fn write_again(&mut self, collection: Collection, document: Keyed<'_>) -> Result<(), OpError> {
         let revision = std::mem::take(&mut self.revision);
-        let done = self.write(collection, document.key, document.json, Some(&revision)).await;
+        let done = self
+            .write(collection, document.key, document.json, Some(&revision))
+            .await;
         self.revision = revision;
         done
     }
@@ -136,7 +144,8 @@ fn new_mark() -> String {
 
 impl DocumentSession for CouchdbSession {
     async fn attach(&mut self, collections: &[CollectionSpec]) -> Result<(), OpError> {
-        let attached: Result<Vec<Attached>, OpError> = collections.iter().map(|spec| self.attached(spec)).collect();
+        let attached: Result<Vec<Attached>, OpError> =
+            collections.iter().map(|spec| self.attached(spec)).collect();
         self.collections = attached?;
         Ok(())
     }
@@ -165,7 +174,8 @@ impl DocumentSession for CouchdbSession {
         };
         self.ask_well("PUT", &path, b"", "PUT database").await?;
         let marked = format!("{database}/{MARK}");
-        self.ask_well("PUT", &marked, new_mark().as_bytes(), "PUT mark").await?;
+        self.ask_well("PUT", &marked, new_mark().as_bytes(), "PUT mark")
+            .await?;
         for path in collection.paths.iter().filter(|path| path.indexed) {
             let mut index = b"{\"type\":\"json\",\"ddoc\":\"bakeoff\",\"name\":".to_vec();
             write_text(path.steps.join(".").as_bytes(), &mut index);
@@ -363,7 +373,8 @@ impl DocumentSession for CouchdbSession {
         self.next.clear();
         while seen < limit {
             let page = (limit - seen).min(self.page_size.into());
-            self.ask_find(collection, conditions, select, page as u32, seen).await?;
+            self.ask_find(collection, conditions, select, page as u32, seen)
+                .await?;
             let Self {
                 http,
                 collections,
@@ -392,9 +403,13 @@ impl DocumentSession for CouchdbSession {
     /// server has no count for a selector.
     async fn count(&mut self, collection: Collection, conditions: &[Condition<'_>]) -> Result<u64, OpError> {
         if !conditions.is_empty() {
-            return self.find(collection, conditions, Select::Key, None, &mut |_| {}).await;
+            return self
+                .find(collection, conditions, Select::Key, None, &mut |_| {})
+                .await;
         }
-        let Self { http, collections, .. } = self;
+        let Self {
+            http, collections, ..
+        } = self;
         let template = &collections[collection.0 as usize].rows;
         let request = http.begin(template).await?;
         request.extend_from_slice(b"startkey=%22_design%2F%22&endkey=%22_design0%22");
@@ -404,7 +419,8 @@ impl DocumentSession for CouchdbSession {
         if status != 200 {
             return Err(failed(status, answer, "GET _all_docs"));
         }
-        let total = at(answer, ["total_rows"]).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        let total =
+            at(answer, ["total_rows"]).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         let total: u64 = total.ok_or_else(|| malformed("no number of rows"))?;
         Ok(total.saturating_sub(list(answer, "rows")?.count() as u64))
     }

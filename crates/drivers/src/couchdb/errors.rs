@@ -63,7 +63,8 @@ pub fn no_object() -> OpError {
 
 #[cold]
 pub fn no_name(name: &str) -> OpError {
-    let what = format!("{name:?} is no name of a database: CouchDB's have small letters, digits, and _$()+-/");
+    let what =
+        format!("{name:?} is no name of a database: CouchDB's have small letters, digits, and _$()+-/");
     OpError::fail(FailClass::Refused, "CLIENT", what)
 }
 
@@ -74,7 +75,11 @@ mod tests {
     #[test]
     fn statuses_are_classified() {
         let of = |status, code: &str| {
-            let error = failed(status, format!(r#"{{"error":"{code}","reason":"a\"b"}}"#).as_bytes(), "PUT");
+            let error = failed(
+                status,
+                format!(r#"{{"error":"{code}","reason":"a\"b"}}"#).as_bytes(),
+                "PUT",
+            );
             assert_eq!((&*error.code, &*error.message), (code, "a\"b"));
             assert!(!error.connection_lost);
             (error.outcome, error.leave_node)

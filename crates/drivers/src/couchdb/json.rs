@@ -164,7 +164,10 @@ mod tests {
     #[test]
     fn what_is_the_servers_is_taken_out_and_put_in() {
         let document = br#"{"_id":"k","a": {"_id":1},"_rev":"1-x","b":"\"}","_attachments":{}}"#;
-        assert_eq!(written(|out| push_own(document, out)), r#"{"a":{"_id":1},"b":"\"}"}"#);
+        assert_eq!(
+            written(|out| push_own(document, out)),
+            r#"{"a":{"_id":1},"b":"\"}"}"#
+        );
         assert_eq!(written(|out| push_own(br#"{"_id":"k"}"#, out)), "{}");
         let with = |json: &[u8]| written(|out| assert!(push_with_id(b"_k", json, out)));
         assert_eq!(with(b" { }"), r#"{"_id":"^k" }"#);
@@ -174,13 +177,18 @@ mod tests {
 
     #[test]
     fn keys_keep_their_order_and_come_back() {
-        let mut keys: Vec<Vec<u8>> = [&b"-"[..], b"0", b"Z", b"_", b"_a", b"a", b"z_"].map(<[u8]>::to_vec).to_vec();
+        let mut keys: Vec<Vec<u8>> = [&b"-"[..], b"0", b"Z", b"_", b"_a", b"a", b"z_"]
+            .map(<[u8]>::to_vec)
+            .to_vec();
         let id = |key: &Vec<u8>| written(|out| push_id(key, out));
         let ids: Vec<String> = keys.iter().map(id).collect();
         assert!(ids.is_sorted(), "{ids:?}");
         keys.reverse();
         for key in keys {
-            assert_eq!(written(|out| push_key(id(&key).as_bytes(), out)).into_bytes(), key);
+            assert_eq!(
+                written(|out| push_key(id(&key).as_bytes(), out)).into_bytes(),
+                key
+            );
             assert!(!id(&key).starts_with("\"_"));
         }
     }
@@ -213,7 +221,10 @@ mod tests {
             r#"{"a":{"x":[1],"b":5,"c":{"d":6,"e":8}},"n":null}"#
         );
         assert_eq!(patched(r#"{"a":3}"#, &[(1, 5)]), r#"{"a":{"b":5}}"#);
-        assert_eq!(patched("{}", &[(0, 1), (0, 2), (3, 4)]), r#"{"n":2,"a":{"c":{"e":4}}}"#);
+        assert_eq!(
+            patched("{}", &[(0, 1), (0, 2), (3, 4)]),
+            r#"{"n":2,"a":{"c":{"e":4}}}"#
+        );
         assert_eq!(patched(document, &[]), r#"{"a":{"x":[1],"b":2},"n":null}"#);
     }
 }

@@ -62,7 +62,10 @@ fn unquoted(text: &[u8]) -> &[u8] {
 /// Only of one of these two is a document's absence said; other words are of a missing database.
 #[inline]
 pub(super) fn is_of_document(answer: &[u8]) -> bool {
-    matches!(at(answer, ["reason"]).map(unquoted), Some(b"missing" | b"deleted"))
+    matches!(
+        at(answer, ["reason"]).map(unquoted),
+        Some(b"missing" | b"deleted")
+    )
 }
 
 /// A write of one document.
@@ -136,7 +139,12 @@ impl CouchdbSession {
 
     /// A request that is made now and then.
     #[cold]
-    pub(super) async fn ask(&mut self, method: &str, path: &str, body: Option<&[u8]>) -> Result<u16, OpError> {
+    pub(super) async fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+    ) -> Result<u16, OpError> {
         let template = self.template(method, path);
         self.http.begin(&template).await?;
         self.http.fields(&template)?;
@@ -175,7 +183,11 @@ impl CouchdbSession {
         let at = |method, rest: &str| self.template(method, &format!("{database}/{rest}"));
         let steps = |steps: &Vec<String>| steps.iter().map(|step| step.as_bytes().to_vec()).collect();
         Ok(Attached {
-            dotted: spec.paths.iter().map(|path| path.steps.join(".").into_bytes()).collect(),
+            dotted: spec
+                .paths
+                .iter()
+                .map(|path| path.steps.join(".").into_bytes())
+                .collect(),
             steps: spec.paths.iter().map(|path| steps(&path.steps)).collect(),
             kinds: spec.paths.iter().map(|path| path.kind).collect(),
             indexed: indexed.map(|(place, _)| place).collect(),
@@ -213,7 +225,11 @@ impl CouchdbSession {
 
     /// Keeps the revision of a document. False: there is none.
     #[inline]
-    pub(super) async fn read_revision(&mut self, collection: Collection, key: &[u8]) -> Result<bool, OpError> {
+    pub(super) async fn read_revision(
+        &mut self,
+        collection: Collection,
+        key: &[u8],
+    ) -> Result<bool, OpError> {
         if self.tells_revisions {
             let Self {
                 http,
@@ -315,7 +331,12 @@ impl Attached {
             Select::Paths(selected) => {
                 for path in selected {
                     let path = *path as usize;
-                    push_cell(at(document, &self.steps[path]), self.kinds[path], text, &mut found.cells);
+                    push_cell(
+                        at(document, &self.steps[path]),
+                        self.kinds[path],
+                        text,
+                        &mut found.cells,
+                    );
                 }
             }
             Select::Key => {}
@@ -344,7 +365,9 @@ impl Attached {
         }
         found.clear();
         push_key(id, &mut found.key);
-        found.revision.extend_from_slice(at(value, ["rev"]).map(unquoted).unwrap_or_default());
+        found
+            .revision
+            .extend_from_slice(at(value, ["rev"]).map(unquoted).unwrap_or_default());
         true
     }
 

@@ -9,6 +9,7 @@ mod bench;
 mod bulk;
 mod cassandra;
 mod conformance;
+mod couchdb;
 mod documents;
 mod embedded;
 mod mysql_wire;

@@ -1,6 +1,6 @@
 """Which databases of an existing server are ours. The driver puts a document with a random mark into each that it makes
-(a local one, which nothing lists or counts); what else has a table's name is somebody else's, and so is a database that was
-made under that name later.
+(a local one, which nothing lists or counts); what else has a table's name is somebody else's, and so is a database that
+was made under that name later.
 
 The ledger is a database of its own. The server has no lock that ends with a connection. In its place stands a document
 that says until when it counts, by the server's clock: whoever works here renews it before that, and a bakeoff that was

@@ -1,7 +1,7 @@
 """What one server of CouchDB's protocol is asked.
 
-Sources: CouchDB documentation, "Server" (`/_node/{node-name}/_stats`, `/_active_tasks`), "Configuring CouchDB", and "What's
-new", 3.0 (`delayed_commits` is gone: every request is synced).
+Sources: CouchDB documentation, "Server" (`/_node/{node-name}/_stats`, `/_active_tasks`), "Configuring CouchDB", and
+"What's new", 3.0 (`delayed_commits` is gone: every request is synced).
 """
 
 from __future__ import annotations
