@@ -161,6 +161,6 @@ def test_the_pages_of_workloads_list_the_systems_that_they_run_on() -> None:
         (line,) = re.findall(
             r"^Runs on (.*)\.$", (ROOT / f"docs/reference/workloads/{kind}.md").read_text(), re.MULTILINE
         )
-        listed = re.findall(r"\[(\w+)\]", line)
+        listed = re.findall(r"\[([\w-]+)\]", line)
         assert listed == [name for name, system in SYSTEMS.items() if kind in workloads_of(system.driver)]
         assert ("galera" in listed) == ("mariadb" in listed)

@@ -228,7 +228,7 @@ def test_the_drivers_own_tests_pass(peer: PouchDbServer) -> None:
         "BAKEOFF_TEST_COUCHDB": f"couchdb://{login.user}@{login.address}/",
         "BAKEOFF_TEST_COUCHDB_PASSWORD": login.password,
     }
-    assert run_driver_tests(("couchdb", "conformance", "documents"), address, of="couchdb") == []
+    assert run_driver_tests(("couchdb", "conformance", "documents", "session_allocation"), address, of="couchdb") == []
     assert peer.alive()
 
 

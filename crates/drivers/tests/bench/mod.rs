@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
 use bakeoff_drivers::cassandra::CassandraSpec;
+use bakeoff_drivers::couchdb::{CouchdbDriver, CouchdbSpec};
 use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::postgresql;
@@ -108,6 +109,27 @@ impl Bench for RedisWire {
     type Driver = RedisDriver;
     fn driver() -> Option<RedisDriver> {
         Some(redis_driver(redis_spec()?))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// A server of CouchDB's protocol that the environment names: `BAKEOFF_TEST_COUCHDB=couchdb://user@host:port/` (it may be
+/// written to), `BAKEOFF_TEST_COUCHDB_PASSWORD`.
+pub struct CouchdbWire;
+
+impl Bench for CouchdbWire {
+    type Driver = CouchdbDriver;
+    fn driver() -> Option<CouchdbDriver> {
+        let [user, address, _] = server_in("BAKEOFF_TEST_COUCHDB", "couchdb")?;
+        let spec = CouchdbSpec {
+            endpoints: vec![endpoint(&address)],
+            user: Some(user),
+            password: password_in("BAKEOFF_TEST_COUCHDB_PASSWORD"),
+            ..CouchdbSpec::default()
+        };
+        Some(CouchdbDriver::new(spec, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)
