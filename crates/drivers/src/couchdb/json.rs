@@ -93,7 +93,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Those that go into the same object at this depth as `leader` does.
-    fn beside(self, leader: usize, depth: usize) -> impl DoubleEndedIterator<Item = usize> + 'a {
+    fn alongside(self, leader: usize, depth: usize) -> impl DoubleEndedIterator<Item = usize> + 'a {
         let before = &self.path(leader)[..depth];
         (0..self.values.len()).filter(move |patch| {
             let path = self.path(*patch);
@@ -121,15 +121,15 @@ fn push_object(object: &[u8], leader: usize, depth: usize, patches: Patches<'_>,
         }
         push_name(name, out);
         let at_name = |patch: &usize| patches.path(*patch)[depth] == name;
-        match patches.beside(leader, depth).rev().find(at_name) {
+        match patches.alongside(leader, depth).rev().find(at_name) {
             Some(patch) => push_value(value, patch, depth, patches, out),
             None => out.extend_from_slice(value),
         }
     }
-    for patch in patches.beside(leader, depth) {
+    for patch in patches.alongside(leader, depth) {
         let name = &patches.path(patch)[depth];
         let same = |other: &usize| patches.path(*other)[depth] == *name;
-        let is_last = patches.beside(leader, depth).rev().find(same) == Some(patch);
+        let is_last = patches.alongside(leader, depth).rev().find(same) == Some(patch);
         if !is_last || at(object, [name]).is_some() {
             continue;
         }

@@ -86,7 +86,7 @@ class Control(control.Control):
         return answer
 
     def get(self, path: str) -> Any:
-        """What is there; None: nothing."""
+        """What it answers; None: there is nothing."""
         answer = self.ask("GET", path)
         return answer.body if answer.status < 400 else None
 
