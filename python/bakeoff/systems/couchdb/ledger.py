@@ -42,7 +42,11 @@ class _Lease:
         self._where = where
         self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
         self._closed = threading.Event()
-        self._take()
+        try:
+            self._take()
+        except BaseException:
+            control.close()
+            raise
         self._renewing = threading.Thread(target=self._renew, name="claim of a server", daemon=True)
         self._renewing.start()
 
