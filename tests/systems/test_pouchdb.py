@@ -4,6 +4,7 @@ have (quorums, bookmarks, revisions told by HEAD) is tested at servers that foll
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,6 @@ from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.durability import NOTHING
 from bakeoff.model.levels import PACKAGER
-from bakeoff.provision import npm
 from bakeoff.systems.couchdb.control import Control
 from bakeoff.systems.couchdb.ledger import CouchLedger
 from bakeoff.systems.couchdb.node import survival
@@ -112,11 +112,11 @@ def test_a_durability_that_a_backend_has_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_it_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(npm.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert SOURCES.source("npm").lacks() == "node not found (install Node.js)"
     with pytest.raises(ServerError, match="node not found"):
         SOURCES.find(None)
-    monkeypatch.setattr(npm.shutil, "which", lambda name: "/usr/bin/node" if name == "node" else None)
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/node" if name == "node" else None)
     assert SOURCES.source("npm").lacks() == "npm not found (install npm)"
 
 
