@@ -106,7 +106,7 @@ fn document() -> Keyed<'static> {
 }
 
 #[test]
-fn a_write_over_what_is_there_learns_the_revision_first() {
+fn a_write_over_a_document_learns_its_revision_first() {
     let (stored, asked) = asks(
         vec![FOUND, STORED],
         |_| {},
