@@ -8,6 +8,8 @@
 pub mod avatica;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "couchdb")]
+pub mod couchdb;
 #[cfg(feature = "embedded")]
 mod embedded;
 #[cfg(feature = "fjall")]
@@ -55,6 +57,8 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "couchdb")]
+    &couchdb::DRIVER,
     #[cfg(feature = "redb")]
     &redb::DRIVER,
     #[cfg(feature = "lmdb")]

@@ -15,8 +15,8 @@ use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{
-    AvaticaWire, Bench, MongodbWire, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite, open, row,
-    run, table,
+    AvaticaWire, Bench, CouchdbWire, MongodbWire, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite,
+    open, row, run, table,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -330,4 +330,84 @@ fn money_and_dates_allocate_nothing_in_a_steady_state() {
             assert_eq!(allocations_of_money_and_dates(session.sql(), &sql).await, 0);
         });
     }
+}
+
+#[test]
+fn documents_of_couchdb_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = CouchdbWire::driver() else {
+        return;
+    };
+    CouchdbWire::run(async {
+        let path = |steps: &[&str], kind| PathSpec {
+            steps: steps.iter().map(|step| step.to_string()).collect(),
+            kind,
+            indexed: false,
+        };
+        let spec = CollectionSpec {
+            name: format!("allocation{}", std::process::id()),
+            key_length: 20,
+            paths: vec![
+                path(&["name"], PathKind::Text(10)),
+                path(&["in", "age"], PathKind::Integer),
+            ],
+        };
+        let mut session = open(&driver).await.unwrap();
+        session.attach(std::slice::from_ref(&spec)).await.unwrap();
+        session.create_collection(&spec).await.unwrap();
+        let keys: Vec<String> = (0..100).map(|number| format!("k{number:04}")).collect();
+        let mut before = 0;
+        for (number, key) in keys.iter().enumerate() {
+            if number == 50 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            every_operation_on_documents(&mut session, key.as_bytes()).await;
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+        session.drop_collection(&spec).await.unwrap();
+    });
+}
+
+/// One document is there afterwards, whatever was before, so that all rounds are alike.
+async fn every_operation_on_documents(session: &mut impl DocumentSession, key: &[u8]) {
+    const C: Collection = Collection(0);
+    let json = br#"{"name":"a","in":{"age":1,"other":[true]}}"#;
+    let document = Keyed { key, json };
+    session.put(C, document, Expect::Absent).await.unwrap();
+    session.put(C, document, Expect::Anything).await.unwrap();
+    let paths = session.get(C, key, Select::Paths(&[0, 1])).await.unwrap();
+    assert_eq!(paths.unwrap().cells.cell(1), Some(Value::Int(1)));
+    session.get(C, key, Select::Whole).await.unwrap().unwrap();
+    session
+        .get_batch(C, &[key], Select::Whole, &mut |_| {})
+        .await
+        .unwrap();
+    let age = Patch {
+        path: 1,
+        value: Value::Int(2),
+    };
+    session.patch(C, key, &[age]).await.unwrap();
+    let is = Condition {
+        path: 1,
+        is: Is::Below,
+        value: Value::Int(3),
+    };
+    assert_eq!(
+        session
+            .find(C, &[is], Select::Whole, Some(5), &mut |_| {})
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        session
+            .range(C, b"", Some(5), Select::Whole, &mut |_| {})
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(session.count(C, &[]).await.unwrap(), 1);
+    session.delete(C, key, None).await.unwrap();
+    let batch = [document];
+    session.put_batch(C, &batch).await.unwrap();
+    session.delete(C, key, None).await.unwrap();
 }

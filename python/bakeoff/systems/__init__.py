@@ -6,6 +6,8 @@ from bakeoff.systems.avatica.hsqldb import AvaticaHsqldb
 from bakeoff.systems.avatica.leanxcale import LeanXcale
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
+from bakeoff.systems.couchdb.pouchdb_server import PouchDbServer
+from bakeoff.systems.couchdb.system import CouchDb
 from bakeoff.systems.fjall import Fjall
 from bakeoff.systems.lmdb import Lmdb
 from bakeoff.systems.mongodb.java_server import MongoJavaServer
@@ -29,6 +31,8 @@ SYSTEMS: dict[str, type[System]] = {
     "cassandra": Cassandra,
     "redis": Redis,
     "valkey": Valkey,
+    "couchdb": CouchDb,
+    "pouchdb-server": PouchDbServer,
     "redb": Redb,
     "lmdb": Lmdb,
     "fjall": Fjall,

@@ -4,6 +4,7 @@
 
 use bakeoff_drivers::avatica::{AvaticaDriver, AvaticaSpec};
 use bakeoff_drivers::cassandra::CassandraSpec;
+use bakeoff_drivers::couchdb::{CouchdbDriver, CouchdbSpec};
 use bakeoff_drivers::mongodb::{MongodbDriver, MongodbSpec};
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::mysql::wire::direct::DirectDriver;
@@ -167,6 +168,27 @@ impl Bench for MongodbWire {
             ..MongodbSpec::default()
         };
         Some(MongodbDriver::new(spec, TIMEOUT).unwrap())
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
+/// A server of CouchDB's protocol that the environment names: `BAKEOFF_TEST_COUCHDB=couchdb://user@host:port/` (it may be
+/// written to), `BAKEOFF_TEST_COUCHDB_PASSWORD`.
+pub struct CouchdbWire;
+
+impl Bench for CouchdbWire {
+    type Driver = CouchdbDriver;
+    fn driver() -> Option<CouchdbDriver> {
+        let [user, address, _] = server_in("BAKEOFF_TEST_COUCHDB", "couchdb")?;
+        let spec = CouchdbSpec {
+            endpoints: vec![endpoint(&address)],
+            user: Some(user),
+            password: password_in("BAKEOFF_TEST_COUCHDB_PASSWORD"),
+            ..CouchdbSpec::default()
+        };
+        Some(CouchdbDriver::new(spec, TIMEOUT).unwrap())
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)

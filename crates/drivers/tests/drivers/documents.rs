@@ -347,7 +347,7 @@ async fn a_selection_has_what_it_names_and_null_for_what_is_absent(system: &Syst
     store(&mut session, "none", &json!({ "address": {}, "other": 1 })).await;
     store(
         &mut session,
-        "null",
+        "nulls",
         &json!({ "name": null, "address": { "city": null }, "age": null, "active": null }),
     )
     .await;
@@ -367,7 +367,7 @@ async fn a_selection_has_what_it_names_and_null_for_what_is_absent(system: &Syst
     for (key, wanted) in [
         ("whole", &wanted),
         ("none", &nothing),
-        ("null", &nothing),
+        ("nulls", &nothing),
         ("floor", &floor),
     ] {
         let found = session

@@ -10,6 +10,7 @@ mod bench;
 mod bulk;
 mod cassandra;
 mod conformance;
+mod couchdb;
 mod documents;
 mod embedded;
 mod mongodb;

@@ -1,0 +1,1 @@
+"""CouchDB, and a peer that speaks its protocol."""

@@ -1,0 +1,110 @@
+"""The control connection to a server of CouchDB's protocol: requests alongside the load."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from bakeoff.errors import BakeoffError
+from bakeoff.systems.server import control
+
+#: A server may have closed a connection that was unused for longer (Node.js after 5 s).
+_IDLE_S = 1.0
+#: Answers that the one who asks has to expect: there is none, another was faster, it exists.
+_EXPECTED = (404, 409, 412)
+
+
+class SaidError(Exception):
+    """An answer of the server's that is an error."""
+
+    def __init__(self, status: int, error: str, reason: str) -> None:
+        super().__init__(reason or error)
+        self.status = status
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Answer:
+    """date: by the server's clock, in seconds."""
+
+    status: int
+    body: Any
+    date: float
+
+
+class _Connection:
+    def __init__(self, connected: socket.socket, login: control.Login) -> None:
+        self._http = http.client.HTTPConnection(login.address.host or "localhost", login.address.port or None)
+        self._http.auto_open = 0  # a connection that was lost is replaced by us
+        self._http.sock = connected
+        self._fields = {"Accept": "application/json", "Content-Type": "application/json"}
+        if login.password:
+            account = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
+            self._fields["Authorization"] = f"Basic {account}"
+
+    def rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        """sql: method and path. parameters: what is sent as JSON, or nothing."""
+        method, path = sql.split()
+        self._http.request(method, path, body=json.dumps(*parameters) if parameters else None, headers=self._fields)
+        answer = self._http.getresponse()
+        said = answer.read()
+        body = json.loads(said) if said else {}
+        date = parsedate_to_datetime(answer.headers["Date"]).timestamp() if "Date" in answer.headers else time.time()
+        if answer.status >= 400 and answer.status not in _EXPECTED:
+            told = body if isinstance(body, dict) else {}
+            raise SaidError(answer.status, str(told.get("error", "")), str(told.get("reason", "")))
+        return [(Answer(answer.status, body, date),)]
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class Control(control.Control):
+    product = "CouchDB"
+    probe: ClassVar[str] = "GET /"
+    _used_at = 0.0
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        if time.monotonic() - self._used_at > _IDLE_S:
+            self.close()
+        try:
+            return super().rows(sql, *parameters)
+        finally:
+            self._used_at = time.monotonic()
+
+    def ask(self, method: str, path: str, *body: object) -> Answer:
+        """Raises ServerError, but not for what does not exist, or exists already."""
+        answer: Answer = self.rows(f"{method} {path}", *body)[0][0]
+        return answer
+
+    def get(self, path: str) -> Any:
+        """What it answers; None: there is nothing."""
+        answer = self.ask("GET", path)
+        return answer.body if answer.status < 400 else None
+
+    def _log_in(self, connected: socket.socket) -> _Connection:
+        if tls := self.login.tls:
+            connected = tls.context(self._where).wrap_socket(connected, server_hostname=self.login.address.host)
+        return _Connection(connected, self.login)
+
+    def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
+        if not isinstance(error, SaidError):
+            return super()._explained(error, logged_in=logged_in)
+        said = str(error)
+        if error.status == 401:
+            return self._user_refused(said)
+        if error.status == 403:
+            return self._not_allowed(said, "prefix")
+        return self._other_error(said, error.error or error.status)
+
+
+def database_path(name: str) -> str:
+    return "/" + quote(name, safe="")
