@@ -33,6 +33,10 @@ pub mod sqlite;
 use registration::Registration;
 #[cfg(feature = "server")]
 pub use server::account::{Secret, TlsSpec};
+/// For `examples/http_cost.rs`.
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub use server::{http, target::Protocol};
 
 /// The drivers in this build.
 pub const DRIVERS: &[&Registration] = &[

@@ -6,6 +6,8 @@ pub mod address;
 #[cfg(feature = "tls")]
 pub mod channel;
 pub mod errors;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod read;
 pub mod statement;
 pub mod target;

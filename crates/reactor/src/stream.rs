@@ -111,6 +111,12 @@ impl Stream {
         self.conn.is_in_flight()
     }
 
+    /// What has arrived and was not received, without waiting: bytes, at most 1; 0: the other side has closed. Errors:
+    /// `WouldBlock` when nothing has arrived.
+    pub fn peek(&self) -> io::Result<usize> {
+        sys::peek(self.conn.raw())
+    }
+
     /// This side's port; `None` on a unix socket.
     pub fn local_port(&self) -> Option<u16> {
         sys::local_port(&self.conn.fd)

@@ -83,6 +83,15 @@ pub fn send_now(fd: RawFd, bytes: &[u8]) {
     unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) };
 }
 
+/// As `Stream::peek`.
+pub fn peek(fd: RawFd) -> io::Result<usize> {
+    let mut byte = 0u8;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
+    // SAFETY: room for the one byte that is asked for.
+    let peeked = unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) };
+    checked(peeked as i64).map(|bytes| bytes as usize)
+}
+
 pub fn timespec(ns: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,

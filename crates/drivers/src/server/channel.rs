@@ -72,6 +72,31 @@ impl Channel {
         done.map_err(lost)
     }
 
+    /// The same; false: the other side has closed.
+    #[cfg(feature = "http")]
+    #[inline]
+    pub async fn receive_unless_closed(&mut self) -> Result<bool, OpError> {
+        let done = match &mut self.tls {
+            None => self.stream.receive().await,
+            Some(tls) => Box::pin(tls.receive(&mut self.stream)).await,
+        };
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            done => done.map(|()| true).map_err(lost),
+        }
+    }
+
+    /// Whether the other side has closed, or has said something that nobody asked for. Asks the kernel.
+    #[cfg(feature = "http")]
+    #[cold]
+    pub fn is_stale(&self) -> bool {
+        match self.stream.peek() {
+            Ok(0) => true,
+            Ok(_) => self.tls.is_none(), // some records are the encryption's own
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// Sends the whole request and waits for no answer.
     pub async fn send(&mut self) -> Result<(), OpError> {
         let done = match &mut self.tls {
