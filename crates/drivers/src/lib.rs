@@ -6,6 +6,8 @@
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
 #[cfg(feature = "embedded")]
 mod embedded;
 #[cfg(feature = "fjall")]
@@ -51,6 +53,8 @@ pub const DRIVERS: &[&Registration] = &[
     &cassandra::DRIVER,
     #[cfg(feature = "redis")]
     &redis::DRIVER,
+    #[cfg(feature = "dynamodb")]
+    &dynamodb::DRIVER,
     #[cfg(feature = "redb")]
     &redb::DRIVER,
     #[cfg(feature = "lmdb")]
