@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
+from bakeoff.systems.dynamodb.local import DynamoDbLocal
+from bakeoff.systems.dynamodb.system import DynamoDb
 from bakeoff.systems.fjall import Fjall
 from bakeoff.systems.lmdb import Lmdb
 from bakeoff.systems.mysql.galera import Galera
@@ -25,6 +27,8 @@ SYSTEMS: dict[str, type[System]] = {
     "cassandra": Cassandra,
     "redis": Redis,
     "valkey": Valkey,
+    "dynamodb": DynamoDb,
+    "dynamodb-local": DynamoDbLocal,
     "redb": Redb,
     "lmdb": Lmdb,
     "fjall": Fjall,
