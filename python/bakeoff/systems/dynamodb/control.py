@@ -1,6 +1,7 @@
 """bakeoff's own requests to DynamoDB: signed (Signature Version 4), each a POST whose body and answer are JSON.
 
-Sources: Amazon DynamoDB Developer Guide, "DynamoDB low-level API"; AWS documentation, "Create a signed AWS API request".
+Sources: Amazon DynamoDB Developer Guide, "DynamoDB low-level API"; AWS documentation, "Create a signed AWS API
+request".
 """
 
 from __future__ import annotations
@@ -51,9 +52,7 @@ def authorization(credentials: Credentials, region: str, fields: Mapping[str, st
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     signed = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
     signature = hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()
-    return (
-        f"AWS4-HMAC-SHA256 Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
-    )
+    return f"AWS4-HMAC-SHA256 Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
 
 
 class DynamoConnection:
@@ -113,9 +112,7 @@ class DynamoControl(Control):
 
     def again(self) -> DynamoControl:
         """Another connection to the same."""
-        return DynamoControl(
-            self.login, self._credentials, self._region, where=self._where, timeout_s=self._timeout_s
-        )
+        return DynamoControl(self.login, self._credentials, self._region, where=self._where, timeout_s=self._timeout_s)
 
     def ask(self, action: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Raises ServerError, ConditionError and NoTableError."""

@@ -1,5 +1,4 @@
-"""Where the keys of an account are: in the plan, in the environment, or in the file that AWS's own tools share; as in the
-driver.
+"""Where the keys of an account are: in the environment, or in the file that AWS's own tools share; as in the driver.
 
 Source: AWS SDKs and Tools Reference Guide, "Environment variables list", "Shared config and credentials files".
 """

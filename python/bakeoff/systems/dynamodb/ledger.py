@@ -1,8 +1,8 @@
 """Which tables of an account are ours. A table's mark is its id, which no later one of the same name has.
 
-DynamoDB has no lock that ends with a connection. In its place stands an item of the ledger that says until when it counts,
-by this machine's clock: whoever works here renews it before that, and a bakeoff that was killed leaves it for half a minute
-at most. Both live in the table `bakeoff_tables`, which goes with the last of them.
+DynamoDB has no lock that ends with a connection. In its place stands an item of the ledger that says until when it
+counts, by this machine's clock: whoever works here renews it before that, and a bakeoff that was killed leaves it for
+half a minute at most. Both live in the table `bakeoff_tables`, which goes with the last of them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ def _item(**texts: str) -> dict[str, Any]:
 
 def _text(item: Mapping[str, Any], name: str) -> str:
     return str(item.get(name, {}).get("S", ""))
+
+
+def _mark(table: Mapping[str, Any]) -> str:
+    """Amazon's emulator gives tables no id."""
+    return str(table.get("TableId") or table["CreationDateTime"])
 
 
 class _Lease:
@@ -174,7 +179,7 @@ class DynamoLedger(Ledger):
 
     def _marks_of(self, names: Collection[str]) -> dict[str, str | None]:
         tables = {name: self._control.table(name) for name in names}
-        return {name: str(table["TableId"]) for name, table in tables.items() if table is not None}
+        return {name: _mark(table) for name, table in tables.items() if table is not None}
 
     def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
         if TABLE not in names:

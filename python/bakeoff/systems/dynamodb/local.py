@@ -130,9 +130,7 @@ class DynamoLocalProcess(DatabaseServer):
 
     def explain(self, log: str, how_it_ended: str) -> BakeoffError:
         errors = (line.strip() for line in log.splitlines() if "Exception" in line or line.startswith("ERROR"))
-        return failed_start(
-            log, how_it_ended, where=self.where, port=self.port, errors=errors, lower="`heap_mib`"
-        )
+        return failed_start(log, how_it_ended, where=self.where, port=self.port, errors=errors, lower="`heap_mib`")
 
 
 class DynamoLocalNode(DynamoNode):

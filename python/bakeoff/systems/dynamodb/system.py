@@ -136,7 +136,7 @@ class DynamoDb(DynamoServer, ExistingServer):
 
     @classmethod
     def public_service(cls, options: Mapping[str, Any]) -> PublicService | None:
-        """At any address but this machine's own: a proxy, or a gateway of a private network, leads to the service, too."""
+        """At any address but this machine's own: a gateway of a private network leads to the service, too."""
         address = address_of(cls.in_one_spelling(dict(options), "systems.dynamodb")) or ""
         host = Address.parse(address, "", default_port=443).host if address else ""
         if not host or host == "localhost" or host == "::1" or host.startswith("127."):
@@ -148,7 +148,7 @@ class DynamoDb(DynamoServer, ExistingServer):
             write_price_per_million=0.625,
             currency="USD",
             date="2024-11-01",
-            source="https://aws.amazon.com/dynamodb/pricing/on-demand/, us-east-1, requests of at most 4 KB read or 1 KB written",
+            source="https://aws.amazon.com/dynamodb/pricing/on-demand/, us-east-1, for 4 KB read and 1 KB written",
         )
 
     def nodes(self) -> list[ServerNode]:
