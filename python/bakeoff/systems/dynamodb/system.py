@@ -132,7 +132,8 @@ class DynamoDb(DynamoServer, ExistingServer):
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
-        return None if address_of(options) is not None else "it needs a `region`: it is a service"
+        spelled = cls.in_one_spelling(dict(options), f"systems.{cls.kind}")
+        return None if address_of(spelled) is not None else "it needs a `region`: it is a service"
 
     @classmethod
     def public_service(cls, options: Mapping[str, Any]) -> PublicService | None:
