@@ -283,6 +283,7 @@ threads = 4
 warm_up = "300ms"
 operations = 400
 repetitions = 1
+reset = "reload"
 """
 
 
