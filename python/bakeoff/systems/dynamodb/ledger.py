@@ -50,8 +50,12 @@ class _Lease:
         self._where = where
         self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
         self._closed = threading.Event()
-        make_ledger(control)
-        self._take()
+        try:
+            make_ledger(control)
+            self._take()
+        except BaseException:
+            control.close()
+            raise
         self._renewing = threading.Thread(target=self._renew, name="claim of an account", daemon=True)
         self._renewing.start()
 
