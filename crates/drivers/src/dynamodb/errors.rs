@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_services_is_told_by_its_status() {
+    fn what_is_not_the_services_has_the_class_of_its_status() {
         for (status, outcome) in [
             (413, Outcome::Fail(FailClass::Constraint)),
             (403, Outcome::Fail(FailClass::Refused)),

@@ -373,7 +373,7 @@ impl DocumentSession for DynamodbSession {
         Ok(Some(found))
     }
 
-    /// A key that is there twice counts once.
+    /// A key asked for twice counts once.
     async fn get_batch(
         &mut self,
         collection: Collection,
