@@ -10,6 +10,8 @@ pub mod avatica;
 pub mod cassandra;
 #[cfg(feature = "couchdb")]
 pub mod couchdb;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
 #[cfg(feature = "embedded")]
 mod embedded;
 #[cfg(feature = "fjall")]
@@ -59,6 +61,8 @@ pub const DRIVERS: &[&Registration] = &[
     &redis::DRIVER,
     #[cfg(feature = "couchdb")]
     &couchdb::DRIVER,
+    #[cfg(feature = "dynamodb")]
+    &dynamodb::DRIVER,
     #[cfg(feature = "redb")]
     &redb::DRIVER,
     #[cfg(feature = "lmdb")]

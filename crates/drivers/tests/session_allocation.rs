@@ -261,6 +261,51 @@ fn records_in_lmdb_and_rocksdb_allocate_nothing_in_a_steady_state() {
 }
 
 #[test]
+fn documents_in_dynamodb_allocate_nothing_in_a_steady_state() {
+    let Some(system) = bench::System::of_kind("dynamodb") else {
+        return;
+    };
+    const C: Collection = Collection(0);
+    let spec = CollectionSpec {
+        name: format!("allocation_{}", std::process::id()),
+        key_length: 10,
+        paths: vec![PathSpec {
+            steps: vec!["a".into(), "b".into()],
+            kind: PathKind::Text(20),
+            indexed: true,
+        }],
+    };
+    system.run(async {
+        let mut session = system.documents().await;
+        session.attach(std::slice::from_ref(&spec)).await.unwrap();
+        session.create_collection(&spec).await.unwrap();
+        let keys: Vec<String> = (0..400).map(|number| format!("k{number:04}")).collect();
+        let json = br#"{"a":{"b":"text"},"list":[1,2.5,null,true]}"#;
+        let patch = [Patch {
+            path: 0,
+            value: Value::Text(b"other"),
+        }];
+        let mut before = 0;
+        for (number, key) in keys.iter().enumerate() {
+            if number == 200 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            let key = key.as_bytes();
+            for expect in [Expect::Absent, Expect::Present, Expect::Anything] {
+                session.put(C, Keyed { key, json }, expect).await.unwrap();
+            }
+            session.get(C, key, Select::Whole).await.unwrap().unwrap();
+            assert_eq!(session.patch(C, key, &patch).await.unwrap(), Some(1));
+            let found = session.get(C, key, Select::Paths(&[0])).await.unwrap().unwrap();
+            assert_eq!(found.cells.cell(0), Some(Value::Text(b"other")));
+            session.delete(C, key, None).await.unwrap();
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+        session.drop_collection(&spec).await.unwrap();
+    });
+}
+
+#[test]
 fn a_session_that_may_share_its_connection_allocates_nothing_either() {
     let Some(spec) = bench::redis_spec() else { return };
     let driver = bench::redis_driver(RedisSpec { pipeline: 16, ..spec });

@@ -8,6 +8,8 @@ from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.couchdb.pouchdb_server import PouchDbServer
 from bakeoff.systems.couchdb.system import CouchDb
+from bakeoff.systems.dynamodb.local import DynamoDbLocal
+from bakeoff.systems.dynamodb.system import DynamoDb
 from bakeoff.systems.fjall import Fjall
 from bakeoff.systems.lmdb import Lmdb
 from bakeoff.systems.mongodb.java_server import MongoJavaServer
@@ -33,6 +35,8 @@ SYSTEMS: dict[str, type[System]] = {
     "valkey": Valkey,
     "couchdb": CouchDb,
     "pouchdb-server": PouchDbServer,
+    "dynamodb": DynamoDb,
+    "dynamodb-local": DynamoDbLocal,
     "redb": Redb,
     "lmdb": Lmdb,
     "fjall": Fjall,

@@ -76,10 +76,21 @@ impl Route {
         Some(format!("Basic {}", base64(account.as_bytes())))
     }
 
-    fn host(&self) -> String {
+    /// The field `Host`: without the port that its scheme has by default, as signatures want it (RFC 9110, 4.2.3).
+    pub fn host(&self) -> String {
+        let default_port = if self.encryption.is_some() { 443 } else { 80 };
         match &self.target.address {
-            Address::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
-            Address::Tcp { host, port } => format!("{host}:{port}"),
+            Address::Tcp { host, port } => {
+                let host = if host.contains(':') {
+                    &*format!("[{host}]")
+                } else {
+                    host
+                };
+                match *port == default_port {
+                    true => host.to_owned(),
+                    false => format!("{host}:{port}"),
+                }
+            }
             Address::Socket(_) => "localhost".to_owned(),
         }
     }

@@ -279,6 +279,6 @@ fn names_and_passwords_are_spelt_as_the_standard_says() {
         assert_eq!(base64(plain.as_bytes()), text);
     }
     assert_eq!(route("[::1]:5984", None).host(), "[::1]:5984");
-    assert_eq!(route("127.0.0.1", None).host(), "127.0.0.1:80");
+    assert_eq!(route("127.0.0.1", None).host(), "127.0.0.1");
     assert_eq!(route("127.0.0.1", None).basic(), None);
 }

@@ -1,0 +1,1 @@
+"""Amazon DynamoDB, and Amazon's own emulator of it."""

@@ -1,0 +1,202 @@
+"""DynamoDB Local: Amazon's emulator of its service, managed. No figure of it says anything about the service.
+
+[systems.dynamodb-local]
+start = { heap_mib = 1024 }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.model.durability import Survival
+from bakeoff.provision.files import write_private
+from bakeoff.provision.installation import Sources
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.java import Java, JavaInstallation, JavaNeed
+from bakeoff.provision.maven import MavenClosure
+from bakeoff.provision.server import ServerSpec, failed_start
+from bakeoff.systems.base import Capabilities, Configuration, Facts, System
+from bakeoff.systems.dynamodb.control import DynamoControl
+from bakeoff.systems.dynamodb.credentials import Credentials
+from bakeoff.systems.dynamodb.system import DynamoFamily, DynamoNode, DynamoOptions, DynamoServer
+from bakeoff.systems.server.options import StartOptions
+from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
+from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.system import Access
+
+PRODUCT = "DynamoDB Local"
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class JdkNeed(JavaNeed):
+    """A Java that compiles, too: its own program listens on all interfaces, so one that does not is compiled when it
+    starts."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} with its compiler (a JDK)"
+
+    def find(self) -> Java:
+        java = super().find()
+        if (java.program.parent / "javac").exists():
+            return java
+        raise ServerError(
+            f"{self.what} needs {self}, and {java.program.parent} has no javac: it is a JRE",
+            hint=f"install it (Debian: apt install openjdk-{java.version}-jdk-headless), or set JAVA_HOME to one",
+        )
+
+
+JAVA = JdkNeed(PRODUCT, (17, 21))
+SOURCES = Sources(
+    "dynamodb-local",
+    PRODUCT,
+    (MavenClosure("dynamodb-local", _HERE / "jars", JAVA, {"2.6.1": 47}),),
+    requires=JAVA.find,
+)
+
+
+class DynamoLocalStart(StartOptions):
+    #: Of its Java.
+    heap_mib: int = Field(default=512, ge=64, le=1 << 20)
+    connect: Literal["tcp"] = "tcp"
+
+
+class DynamoLocalOptions(DynamoOptions):
+    start: DynamoLocalStart | None = None
+    user: str = BENCH_USER
+
+
+class DynamoLocalProcess(DatabaseServer):
+    """It asks for a signature and does not check it: any account of this machine may connect while it runs."""
+
+    product = PRODUCT
+    #: On a machine that is busy otherwise, too: it is compiled at each start.
+    start_timeout_s = 300.0
+    heap_mib: int = 512
+    region: str = "us-east-1"
+
+    def make_control(self, timeout_s: float = 5.0) -> DynamoControl:
+        login = self.bench_login("tcp")
+        keys = Credentials(login.user, login.password)
+        return DynamoControl(login, keys, self.region, where=self.where, timeout_s=timeout_s)
+
+    def answers(self) -> bool:
+        return self.control.answers()
+
+    def has_data(self, folder: Path) -> bool:
+        return folder.is_dir()
+
+    def make_data(self) -> None:
+        """It keeps nothing."""
+
+    def write_config(self) -> None:
+        """The account that the server runs as may not read where we lie."""
+        write_private(self._launcher, (_HERE / "Launcher.java").read_text(), mode=0o644)
+
+    @property
+    def _launcher(self) -> Path:
+        return self.folder.path / "Launcher.java"
+
+    def command(self, options: Sequence[str]) -> list[str | Path]:
+        installation = self.spec.installation
+        assert isinstance(installation, JavaInstallation)
+        return [
+            installation.program,
+            f"-Xms{self.heap_mib}m",
+            f"-Xmx{self.heap_mib}m",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:+PerfDisableSharedMem",  # no file in /tmp that a killed one would leave
+            f"-Djava.io.tmpdir={self.folder.path / 'tmp'}",
+            "-cp",
+            f"{installation.jars}/*",
+            self._launcher,
+            self.host,
+            "-port",
+            str(self.port),
+            "-inMemory",
+            "-sharedDb",
+            "-disableTelemetry",
+            *options,
+        ]
+
+    def size_on_disk_bytes(self) -> int | None:
+        return None
+
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError:
+        errors = (line.strip() for line in log.splitlines() if "Exception" in line or line.startswith("ERROR"))
+        return failed_start(log, how_it_ended, where=self.where, port=self.port, errors=errors, lower="`heap_mib`")
+
+
+class DynamoLocalNode(DynamoNode):
+    version = ""
+    heap_mib = 0
+
+    def read_facts(self) -> Facts:
+        self.control.rows(self.control.probe)
+        lost = Survival("everything", "everything")
+        settings = {"storage": "memory", "region": str(self.options["region"])}
+        return Facts(PRODUCT, self.version, settings, {**lost.facts(), "memory_bytes": str(self.heap_mib << 20)})
+
+
+class DynamoLocalFamily(DynamoFamily):
+    options = DynamoLocalOptions
+    node = DynamoLocalNode
+    durability: ClassVar[Mapping[str, Mapping[str, str]]] = {"none": {}}
+
+
+class DynamoDbLocal(DynamoServer, StartedServer):
+    kind: ClassVar[str] = "dynamodb-local"
+    peer_of: ClassVar[str] = "DynamoDB"
+    summary: ClassVar[str] = f"{PRODUCT}: managed; Amazon's emulator, whose figures say nothing of the service"
+    in_first_plan: ClassVar[bool] = False
+    restart_s: ClassVar[float] = 4.0
+    family = DynamoLocalFamily()
+    installed_from = SOURCES
+    process = DynamoLocalProcess
+    _start: DynamoLocalStart
+
+    @classmethod
+    def capabilities(cls) -> Capabilities:
+        """What is in memory alone has no copy."""
+        return replace(super().capabilities(), restore=False)
+
+    @classmethod
+    def configure(cls, asked: Configuration) -> System:
+        made = super().configure(asked)
+        assert isinstance(made, DynamoDbLocal)
+        if made._start.settings:
+            raise PlanError(
+                f"{PRODUCT} has no settings",
+                where=f"{asked.where}.start.settings",
+                hint="leave them out; it has `heap_mib`",
+            )
+        if made._options.driver["tls"]:
+            raise PlanError(f"{PRODUCT} has no tls", where=f"{asked.where}.tls", hint="leave `tls` out")
+        return made
+
+    def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
+        made = DynamoLocalProcess(spec, folder, where=self._where)
+        made.heap_mib, made.region = self._start.heap_mib, self._options.driver["region"]
+        return made
+
+    def make_node(self, name: str, address: str, access: Access) -> DynamoLocalNode:
+        made = DynamoLocalNode(name, self.roles()[name], address, access)
+        made.version = self.servers()[name].spec.installation.version
+        made.options, made.heap_mib = self._options.driver, self._start.heap_mib
+        return made
+
+    def make_cold(self) -> None:
+        raise ServerError(
+            f"{PRODUCT} has its data in memory alone, and a restart would lose them",
+            where=self._where,
+            hint='leave out cache = "cold"',
+        )
+
+    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
+        return {**super()._own_facts(server), **self._asked()}
