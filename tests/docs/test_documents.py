@@ -99,7 +99,10 @@ SHORT = [page for page in DOCUMENTS if page.name not in {"tutorial.md", "questio
 
 @pytest.mark.parametrize("page", SHORT, ids=lambda page: page.name)
 def test_a_page_is_short(page: Path) -> None:
-    assert len([word for word in page.read_text().split() if word.strip("|-")]) <= 2000
+    """Of the changelog, what a version has."""
+    is_log = page.name == "CHANGELOG.md"
+    for part in page.read_text().split("\n## ") if is_log else [page.read_text()]:
+        assert len([word for word in part.split() if word.strip("|-")]) <= 2000
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.name)
