@@ -405,7 +405,7 @@ fn documents_of_couchdb_allocate_nothing_in_a_steady_state() {
             if number == 50 {
                 before = ALLOCATIONS.with(Cell::get);
             }
-            every_operation_on_documents(&mut session, key.as_bytes()).await;
+            every_operation_on_couchdb(&mut session, key.as_bytes()).await;
         }
         assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
         session.drop_collection(&spec).await.unwrap();
@@ -413,7 +413,7 @@ fn documents_of_couchdb_allocate_nothing_in_a_steady_state() {
 }
 
 /// One document is there afterwards, whatever was before, so that all rounds are alike.
-async fn every_operation_on_documents(session: &mut impl DocumentSession, key: &[u8]) {
+async fn every_operation_on_couchdb(session: &mut impl DocumentSession, key: &[u8]) {
     const C: Collection = Collection(0);
     let json = br#"{"name":"a","in":{"age":1,"other":[true]}}"#;
     let document = Keyed { key, json };
