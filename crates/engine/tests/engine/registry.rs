@@ -19,7 +19,7 @@ fn answer(arguments: &[&str], line: &Value) -> Value {
     serde_json::from_str(output.lines().last().unwrap()).unwrap()
 }
 
-/// The least that the schema asks of a driver's document. Nobody is there.
+/// The least that the schema asks of a driver's document, and an account where there may be one. Nobody is there.
 fn least(driver: &Registration) -> Value {
     let schema = driver.schema(&mut SchemaGenerator::default()).to_value();
     let required = schema["required"].as_array().unwrap().iter();
@@ -31,7 +31,12 @@ fn least(driver: &Registration) -> Value {
         };
         (name.as_str().unwrap().to_owned(), value)
     });
-    Value::Object(given.collect())
+    let mut document = Value::Object(given.collect());
+    if schema["properties"].get("password").is_some() {
+        document["user"] = "somebody".into();
+        document["password"] = json!({ "env": "PATH" });
+    }
+    document
 }
 
 #[test]
