@@ -11,9 +11,8 @@ from typing import cast
 import pytest
 from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.provision.java import Java
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.avatica.hsqldb import JAVA, SOURCES, AvaticaHsqldb, JdkNeed, survival
+from bakeoff.systems.avatica.hsqldb import JAVA, SOURCES, AvaticaHsqldb, survival
 from bakeoff.systems.avatica.protocol import AvaticaControl, field, fields
 from bakeoff.systems.server.control import Address, Login
 from builders.systems import configured, fetched, node_of, running
@@ -212,13 +211,6 @@ def test_they_are_listed_for_what_they_are(capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr().out
     assert "stands in for LeanXcale's protocol alone" in said
     assert "never tried against the product" in said
-
-
-def test_a_runtime_without_a_compiler_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need = JdkNeed("Avatica's server", (17,))
-    monkeypatch.setattr("bakeoff.provision.java.JavaNeed.find", lambda _: Java(place / "bin" / "java", 17))
-    with pytest.raises(ServerError, match="has no javac: it is a runtime alone"):
-        need.find()
 
 
 @pytest.mark.parametrize(
