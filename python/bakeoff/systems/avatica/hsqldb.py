@@ -171,7 +171,7 @@ _PASSWORDS = Passwords()
 class AvaticaHsqldb(StartedServer):
     kind: ClassVar[str] = "avatica-hsqldb"
     peer_of: ClassVar[str] = "LeanXcale"
-    summary: ClassVar[str] = "Calcite Avatica's server on HSQLDB: managed; stands in for LeanXcale's protocol alone"
+    summary: ClassVar[str] = "Calcite Avatica's server on HSQLDB: managed; speaks LeanXcale's protocol, nothing more"
     in_first_plan: ClassVar[bool] = False
     restart_s: ClassVar[float] = 4.0
     storage: ClassVar[SizeOnDisk] = SizeOnDisk(usual=TableSize(ratio=2.2, row_bytes=60), own_bytes=1_000_000)
