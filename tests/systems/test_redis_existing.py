@@ -1,4 +1,4 @@
-"""A Redis that is there: its tables, one bakeoff at a time, TLS. That nothing else is touched: test_promises.py."""
+"""An existing Redis: its tables, one bakeoff at a time, TLS. That nothing else is touched: test_promises.py."""
 
 from __future__ import annotations
 

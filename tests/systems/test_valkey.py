@@ -72,7 +72,7 @@ repetitions = 1
     assert all(check.ok for check in run.checks)
 
 
-def test_the_version_is_told_from_what_the_program_says() -> None:
+def test_the_version_is_read_from_what_the_program_says() -> None:
     assert version_of("Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1") == "8.1.1"
     assert version_of("Server v=7.2.5 sha=00000000:0") == "7.2.5"
     assert version_of("Redis server v=7.0.15 sha=00000000:0") is None

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_by_their_path_whatever_their_neighbours_hold() {
+    fn members_are_found_by_their_path_whatever_other_members_hold() {
         assert_eq!(found("a.b"), Some(&br#"[1,{"c":"]}"}]"#[..]));
         assert_eq!(found("a.n"), Some(&b"-1.50e3"[..]));
         assert_eq!(found("a.t"), Some(&b"true"[..]));

@@ -368,8 +368,14 @@ def systems_line(workload: str) -> str:
     return f"Runs on {', '.join(f'[{kind}](../systems/{kind}.md)' for kind in found)}.\n"
 
 
+#: Characters of a default in a table.
+_DEFAULT_MAX = 200
+
+
 def _default(value: Any) -> str:
     """As a plan would write it."""
+    if len(json.dumps(value)) > _DEFAULT_MAX:
+        return "see the text"
     if not isinstance(value, dict):
         return "none" if value in (None, []) else f"`{json.dumps(value)}`"
     parts = {name: part for name, part in value.items() if part not in (None, {}, [])}

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_state_is_told_the_exception_says_what_happened() {
+    fn where_no_state_is_given_the_exception_says_what_happened() {
         for (words, class) in [
             (
                 "RuntimeException: java.sql.SQLIntegrityConstraintViolationException: x -> ...",

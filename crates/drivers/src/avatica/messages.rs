@@ -218,7 +218,7 @@ fn refused_or_malformed(status: u16, body: &[u8]) -> OpError {
     }
 }
 
-/// What an execution or a fetch answers beside its rows.
+/// What an execution or a fetch answers besides its rows.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Executed {
     /// Where rows remain to be fetched.

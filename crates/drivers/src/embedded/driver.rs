@@ -25,6 +25,16 @@ impl<S: Store> EmbeddedDriver<S> {
                 format!("leave `isolation` out, or ask for `{}`", S::LEVEL.name()),
             ));
         }
+        if S::path(&spec).as_os_str().is_empty() {
+            // fjall ends the process.
+            let hint = "name the store's folder";
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "there is no path",
+                S::CLIENT,
+                hint,
+            ));
+        }
         Ok(Self {
             spec,
             kept: Mutex::new(None),

@@ -32,6 +32,9 @@ fn least(driver: &Registration) -> Value {
         (name.as_str().unwrap().to_owned(), value)
     });
     let mut document = Value::Object(given.collect());
+    if schema["properties"].get("path").is_some() {
+        document["path"] = "/nowhere/it".into();
+    }
     if schema["properties"].get("password").is_some() {
         document["user"] = "somebody".into();
         document["password"] = json!({ "env": "PATH" });

@@ -7,16 +7,16 @@ start = { settings = { "hsqldb.tx" = "mvlocks" } }
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.errors import BakeoffError
 from bakeoff.model.durability import NOTHING, Survival
 from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.java import Java, JavaInstallation, JavaNeed
+from bakeoff.provision.java import JavaInstallation, JavaNeed
 from bakeoff.provision.maven import MavenClosure
 from bakeoff.provision.server import Passwords, ServerSpec, failed_start
 from bakeoff.systems.avatica.protocol import AvaticaControl
@@ -32,24 +32,8 @@ _HEAP = "1g"
 _MAX_KEPT_LOG_MB = "1000"
 
 
-@dataclass(frozen=True)
-class JdkNeed(JavaNeed):
-    """A Java that compiles, too: what starts the server is source."""
-
-    def __str__(self) -> str:
-        return f"the JDK of {super().__str__()}"
-
-    def find(self) -> Java:
-        java = super().find()
-        if (java.program.parent / "javac").exists():
-            return java
-        raise ServerError(
-            f"{self.what} needs {self}, and {java.program.parent} has no javac: it is a runtime alone",
-            hint=f"install it (Debian: apt install openjdk-{java.version}-jdk-headless), or set JAVA_HOME to one",
-        )
-
-
-JAVA = JdkNeed("Avatica's server", (17,))
+#: What starts the server is source.
+JAVA = JavaNeed("Avatica's server", (17,), compiles=True)
 SOURCES = Sources(
     "avatica-hsqldb",
     "Avatica on HSQLDB",
@@ -187,7 +171,7 @@ _PASSWORDS = Passwords()
 class AvaticaHsqldb(StartedServer):
     kind: ClassVar[str] = "avatica-hsqldb"
     peer_of: ClassVar[str] = "LeanXcale"
-    summary: ClassVar[str] = "Calcite Avatica's server on HSQLDB: managed; stands in for LeanXcale's protocol alone"
+    summary: ClassVar[str] = "Calcite Avatica's server on HSQLDB: managed; speaks LeanXcale's protocol, nothing more"
     in_first_plan: ClassVar[bool] = False
     restart_s: ClassVar[float] = 4.0
     storage: ClassVar[SizeOnDisk] = SizeOnDisk(usual=TableSize(ratio=2.2, row_bytes=60), own_bytes=1_000_000)

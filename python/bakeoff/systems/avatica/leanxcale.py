@@ -158,6 +158,7 @@ class LeanXcaleFamily(AddressedFamily[LeanXcaleOptions]):
 class LeanXcale(ExistingServer):
     kind: ClassVar[str] = "leanxcale"
     summary: ClassVar[str] = "LeanXcale: by address, over Avatica's protocol; never tried against the product"
+    group: ClassVar[str] = "SQL servers"
     in_first_plan: ClassVar[bool] = False
     family = LeanXcaleFamily()
 

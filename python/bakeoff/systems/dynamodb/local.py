@@ -7,7 +7,7 @@ start = { heap_mib = 1024 }
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -18,7 +18,7 @@ from bakeoff.model.durability import Survival
 from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.java import Java, JavaInstallation, JavaNeed
+from bakeoff.provision.java import JavaInstallation, JavaNeed
 from bakeoff.provision.maven import MavenClosure
 from bakeoff.provision.server import ServerSpec, failed_start
 from bakeoff.systems.base import Capabilities, Configuration, Facts, System
@@ -34,25 +34,8 @@ PRODUCT = "DynamoDB Local"
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class JdkNeed(JavaNeed):
-    """A Java that compiles, too: its own program listens on all interfaces, so one that does not is compiled when it
-    starts."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()} with its compiler (a JDK)"
-
-    def find(self) -> Java:
-        java = super().find()
-        if (java.program.parent / "javac").exists():
-            return java
-        raise ServerError(
-            f"{self.what} needs {self}, and {java.program.parent} has no javac: it is a JRE",
-            hint=f"install it (Debian: apt install openjdk-{java.version}-jdk-headless), or set JAVA_HOME to one",
-        )
-
-
-JAVA = JdkNeed(PRODUCT, (17, 21))
+#: Its own program listens on all interfaces, so one that does not is compiled when it starts.
+JAVA = JavaNeed(PRODUCT, (17, 21), compiles=True)
 SOURCES = Sources(
     "dynamodb-local",
     PRODUCT,
