@@ -30,10 +30,8 @@ def run_driver_tests(files: Sequence[str], address: Mapping[str, str], *, of: st
     # Threads print at once, so that one line may hold several.
     skipped = ["skipped:" + words.splitlines()[0] for words in printed.split("skipped:")[1:]]
     of_others = (
-        "server to test against" in words
-        and f"no {of} server" not in words
-        or "library of" in words
-        and f"library of {of} " not in words
+        ("server to test against" in words and f"no {of} server" not in words)
+        or ("library of" in words and f"library of {of} " not in words)
         for words in skipped
     )
     return [words for words, other in zip(skipped, of_others, strict=True) if not other]
