@@ -174,6 +174,7 @@ def test_an_existing_system_gives_the_engine_the_name_of_the_secret_and_never_th
     driver, environment = configured("mysql", Path("/plans"), options).engine_driver()
     assert driver == {
         "kind": "mysql",
+        "access": "sql",
         "endpoints": [{"name": "server", "role": "primary", "address": "db1:3306"}],
         "user": "bench",
         "password": {"env": "DB_PASSWORD"},
