@@ -32,8 +32,10 @@ fn least(driver: &Registration) -> Value {
         (name.as_str().unwrap().to_owned(), value)
     });
     let mut document = Value::Object(given.collect());
-    if schema["properties"].get("path").is_some() {
-        document["path"] = "/nowhere/it".into();
+    for option in ["path", "database"] {
+        if schema["properties"].get(option).is_some() {
+            document[option] = "/nowhere/it".into();
+        }
     }
     if schema["properties"].get("password").is_some() {
         document["user"] = "somebody".into();
