@@ -32,9 +32,9 @@ fn least(driver: &Registration) -> Value {
         (name.as_str().unwrap().to_owned(), value)
     });
     let mut document = Value::Object(given.collect());
-    for option in ["path", "database"] {
+    for (option, value) in [("path", "/nowhere/it"), ("database", "it")] {
         if schema["properties"].get(option).is_some() {
-            document[option] = "/nowhere/it".into();
+            document[option] = value.into();
         }
     }
     if schema["properties"].get("password").is_some() {
