@@ -33,7 +33,7 @@ fn least(driver: &Registration) -> Value {
     });
     let mut document = Value::Object(given.collect());
     for (option, value) in [("path", "/nowhere/it"), ("database", "it")] {
-        if schema["properties"].get(option).is_some() {
+        if schema["properties"].get(option).is_some() && driver.kind != "redis" {
             document[option] = value.into();
         }
     }
