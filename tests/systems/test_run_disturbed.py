@@ -65,7 +65,7 @@ def test_a_run_next_to_a_compiler_is_repeated_and_nothing_is_claimed_of_it(tmp_p
     assert [run.attempt for run in bundle.runs] == [1]
     assert "other processes" in kinds(bundle.runs[0])
     words = " ".join(done.out.split())
-    assert "* This machine was too busy to measure: 1 of 1 run was disturbed (" in words
+    assert "* This machine was too busy to measure: 1 of 1 run was disturbed, even after 1 repeat (" in words
     assert "Undecided on p99" in words
     assert "--set measure.repeat_disturbed=2` repeats the disturbed runs when it is quiet." in words
 

@@ -50,7 +50,7 @@ def test_what_fails_is_not_in_time_however_soon(bundle: Bundle) -> None:
 
 def test_what_cannot_be_stated_is_neither_met_nor_missed(bundle: Bundle) -> None:
     assert judged(bundle.runs, limit("delete", 5.0)).met is None
-    late = bundle.runs[0].model_copy(update={"due": bundle.runs[0].completed * 2})
+    late = bundle.runs[0].model_copy(update={"due": bundle.runs[0].completed * 2, "backlog": bundle.runs[0].completed})
     assert judged([late], limit("read", 5.0)).met is None
     timed_out = [s.model_copy(update={"outcome": "unknown"}) for s in bundle.runs[0].series]
     found = judged([bundle.runs[0].model_copy(update={"series": timed_out})], limit("read", 5.0))

@@ -20,15 +20,20 @@ SHOP = {"schema": "shop/schema.sql", "scripts": ["shop/order.sql"], "variables":
 def folder(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "plans/examples/shop", tmp_path / "shop")
     (tmp_path / "customers.csv").write_text("id,name,region,joined\n1,one,north,\n")
+    (tmp_path / "analyze.sql").write_text("ANALYZE orders;")
+    (tmp_path / "index.sql").write_text("CREATE INDEX by_customer ON orders (customer);")
     return tmp_path
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_every_example_of_the_page_is_taken(block: str, folder: Path) -> None:
-    options: dict[str, Any] = tomllib.loads(block)["workload"]
+    plan: dict[str, Any] = tomllib.loads(block)
+    options = plan.get("workload", {})
     if options.pop("kind", None) is None:  # a part of a plan
         options = SHOP | options
-    assert decided("sql", options, folder).operations
+    levels = [{key: level} for key, every in plan.get("factors", {}).items() for level in every]
+    for level in levels or [{}]:
+        assert decided("sql", options | level, folder).operations
 
 
 def test_a_text_is_the_one_of_the_systems_dialect(folder: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
     with pytest.raises(PlanError) as error:
         plan("[systems.null]")
     assert "null cannot be asked what sysbench asks" in error.value.what
-    assert error.value.hint == "sysbench runs with the drivers sqlite, mysql, postgresql"
+    assert error.value.hint == "sysbench runs with the drivers sqlite, mysql, postgresql, avatica"
     assert plan("[systems.db]\nkind = 'mysql'\naddress = 'db1'", "reset = 'reload'").cells
 
 

@@ -71,7 +71,7 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
                 "cells" if document.cells else "factors",
                 hint="leave one out; to compare a system with itself, give it two names in [systems]",
             )
-        named = {"id": identity, "work": _hash(_wherever(cell.workload.spec))}
+        named = {"id": identity, "work": _hash(_work(cell))}
         found[identity] = replace(cell, record=cell.record.model_copy(update=named))
     return list(found.values())
 
@@ -87,7 +87,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         "kind": cell.record.kind,
         "options": {key: value for key, value in cell.system_options.items() if key != "password"},
         **_portable(cell),
-        "workload": _wherever(cell.workload.spec),
+        "workload": _work(cell),
         "data": cell.record.dataset,
         **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate")},
         **({} if cell.routing == Routing("any") else {"routing": str(cell.routing)}),
@@ -103,6 +103,12 @@ def _portable(cell: Cell) -> dict[str, Any]:
     the same."""
     known = (None, cell.system_options.get(CONSISTENCY))
     return {name: level for name, level in cell.portable.items() if name != CONSISTENCY or level not in known}
+
+
+def _work(cell: Cell) -> Any:
+    """Without a form that was once the only one: such a cell keeps its id."""
+    spec = cell.workload.spec
+    return _wherever({key: value for key, value in spec.items() if (key, value) != ("form", "record")})
 
 
 def _wherever(said: Any) -> Any:

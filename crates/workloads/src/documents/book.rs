@@ -1,16 +1,10 @@
 //! How operations ended, for the checks that follow: counts, and the keys of acknowledged inserts.
 use super::draw::{Drawn, Thread};
 use super::{DELETE, Documents, INSERT, PUT_BATCH, reads_only};
-use crate::account::{Account, Changed, Evidence, Tally};
+use crate::account::{Changed, Evidence};
 use crate::prelude::*;
 use crate::ycsb::Ledger;
 use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Default)]
-pub struct UserAccount {
-    pub own: Account,
-    pub deleted: Tally,
-}
 
 /// What one client's run did.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `next`: draws an operation and lays its bytes ready. Everything follows from one seed of the user's stream.
-use super::book::UserAccount;
 use super::paths::Paths;
 use super::values::{Origin, Scratch, VERSION_BITS, write_document};
 use super::{Asked, DELETE, Documents, GET, GET_BATCH, INSERT, NAMES, PATCH, PUT, PUT_BATCH, weights};
+use crate::account::{Account, Tally};
 use crate::rng::{Random, Stream, StreamHash, mix};
 use crate::ycsb::{Key, KeyCursor};
 use bakeoff_model::document::Is;
@@ -81,6 +81,12 @@ impl Drawn {
 
 /// Documents that a user keeps for its deletes; beyond, what it inserts for them stays.
 const KEPT: usize = 4096;
+
+#[derive(Debug, Default)]
+pub struct UserAccount {
+    pub own: Account,
+    pub deleted: Tally,
+}
 
 /// One user.
 #[derive(Debug)]

@@ -8,16 +8,19 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from bakeoff.errors import BakeoffError
-from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.control import Control, Login, open_socket
 
 _NAMES = "org.apache.calcite.avatica.proto."
 _ALL = (1 << 64) - 1
+#: A server may have closed a connection that was unused for longer (Jetty after 30 s).
+_IDLE_S = 10.0
 #: Rows of an answer. Ours have few, and none is fetched in pieces.
 _ROWS_MAX = 100_000
 #: Numbers of `Rep`: what holds a value's number, and what a text.
@@ -108,9 +111,14 @@ def _rows(result: Message) -> Iterator[tuple[object, ...]]:
 
 
 class Connection:
-    def __init__(self, connected: socket.socket, host: str, user: str, password: str) -> None:
-        self._http = http.client.HTTPConnection(host)
+    """A session of the server, which outlives the HTTP connection that its requests come over."""
+
+    def __init__(self, connect: Callable[[], socket.socket], connected: socket.socket, login: Login) -> None:
+        user, password = login.user, login.password
+        self._http = http.client.HTTPConnection(str(login.address))
         self._http.sock = connected
+        self._connect = connect
+        self._used_at = time.monotonic()
         self._id = f"bakeoff-{uuid.uuid4()}"
         account = [("user", user), ("password", password)] if user else []
         info = (field(2, field(1, name) + field(2, value)) for name, value in account)
@@ -118,9 +126,13 @@ class Connection:
 
     def _ask(self, request: str, message: bytes) -> Message:
         body = field(1, f"{_NAMES}Requests${request}Request") + field(2, message)
+        if time.monotonic() - self._used_at > _IDLE_S:
+            self._http.close()
+            self._http.sock = self._connect()
         self._http.request("POST", "/", body, {"Content-Type": "application/x-google-protobuf"})
         answer = self._http.getresponse()
         said = answer.read()
+        self._used_at = time.monotonic()
         try:
             whole = fields(said)
             kind = bytes(one(whole, 1, b"")).decode()
@@ -163,11 +175,16 @@ class AvaticaControl(Control):
     product = "Avatica"
 
     def _log_in(self, connected: socket.socket) -> Connection:
-        login = self.login
-        if login.tls:
-            context: ssl.SSLContext = login.tls.context(self._where)
-            connected = context.wrap_socket(connected, server_hostname=login.address.host)
-        return Connection(connected, str(login.address), login.user, login.password)
+        def connect() -> socket.socket:
+            return self._encrypted(open_socket(self.login.address, self._timeout_s))
+
+        return Connection(connect, self._encrypted(connected), self.login)
+
+    def _encrypted(self, connected: socket.socket) -> socket.socket:
+        if not self.login.tls:
+            return connected
+        context: ssl.SSLContext = self.login.tls.context(self._where)
+        return context.wrap_socket(connected, server_hostname=self.login.address.host)
 
     def tables(self) -> list[tuple[Any, ...]]:
         self.answers()

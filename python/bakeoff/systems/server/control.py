@@ -155,7 +155,7 @@ class Control(ABC):
 
     def _connect(self) -> Connection:
         """Connected by us, because client libraries leak their own where nobody listens (PyMySQL 1.1, pg8000 1.31)."""
-        connected = _open_socket(self.login.address, self._timeout_s)
+        connected = open_socket(self.login.address, self._timeout_s)
         try:
             with _login_bound(connected, self.login, self._where):
                 return self._log_in(connected)
@@ -285,7 +285,7 @@ def _login_bound(connected: socket.socket, login: Login, where: str) -> Iterator
         line.close()
 
 
-def _open_socket(address: Address, timeout_s: float) -> socket.socket:
+def open_socket(address: Address, timeout_s: float) -> socket.socket:
     if not address.socket:
         connected = socket.create_connection((address.host, address.port), timeout_s)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
