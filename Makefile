@@ -21,7 +21,7 @@ quickstart:
 	$(BIN)/bakeoff run plans/quickstart.toml
 
 setup:
-	@$(MAKE) --no-print-directory --jobs=2 environment
+	@$(MAKE) --no-print-directory --jobs=2 environment $(VENV)/.tools
 
 # The link makes the environment's engine the one just built.
 environment: $(VENV)/.installed engine
@@ -38,6 +38,11 @@ tools:
 
 # The package goes in editable, so only its own metadata makes it worth installing again.
 $(VENV)/.installed: pyproject.toml | tools
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# What tests and checks need, too.
+$(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
