@@ -49,11 +49,22 @@ def test_a_misspelt_setting_is_refused_before_a_start(
     version = need(kind)
     setting = f"settings = {{ {wrong} = 1 }}"
     levels = f'[factors]\n"settings.{wrong}" = [1, 2]'
-    for text in (PLAN.format(kind=kind, said=setting), PLAN.format(kind=kind, said="") + levels):
+    in_table, in_factors = PLAN.format(kind=kind, said=setting), PLAN.format(kind=kind, said="") + levels
+    for text, place in ((in_table, "[systems.db] settings"), (in_factors, "[factors] settings.")):
         with pytest.raises(PlanError) as refused:
             resolve(text, tmp_path, must_run=must_run)
         assert refused.value.what == f"{product} {version} does not know the setting {wrong.replace('-', '_')!r}"
         assert refused.value.hint == f"did you mean `{right}`?"
+        assert place in refused.value.where
+
+
+@pytest.mark.parametrize("kind", ["redis", "valkey"])
+@pytest.mark.parametrize(("name", "value"), [("appendfsync", "everysecond"), ("maxmemry", "1gb")])
+def test_what_redis_does_not_take_is_refused_before_a_start(kind: str, name: str, value: str, tmp_path: Path) -> None:
+    need(kind)
+    said = PLAN.format(kind=kind, said=f'settings = {{ {name} = "{value}" }}')
+    with pytest.raises(PlanError, match=f"does not take the setting '{name} {value}'"):
+        resolve(said, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +77,7 @@ def test_a_misspelt_setting_is_refused_before_a_start(
         ("mariadb", "10.1", {"innodb_io_capacity": "300"}),
         ("mysql", None, {"loose_what_is_this": "1", "skip_log_bin": "1", "innodb_io_capacity": "300"}),
         ("mysql", "5.5", {"innodb_io_capacity": "300"}),
+        ("redis", None, {"appendfsync": "everysec", "save": "", "maxmemory": "1gb", "activedefrag": "no"}),
         ("postgresql", None, {"mine.own": "1", "Work_Mem": "8MB", "sort_mem": "8MB", "trace_sort": "on"}),
     ],
 )

@@ -31,7 +31,7 @@ def test_a_misspelt_setting_is_refused_with_the_nearest(version: str, monkeypatc
     assert error is not None
     assert error.what == f"Cassandra {version} does not know the setting 'concurrent_write'"
     assert error.hint == "did you mean `concurrent_writes`?"
-    assert error.where == "systems.cassandra.start.settings"
+    assert error.where == "systems.cassandra.start.settings.concurrent_write"
 
 
 @pytest.mark.parametrize(

@@ -204,8 +204,17 @@ def placed(name: str, kind: str, source: Source) -> Iterator[None]:
     except PlanError as error:
         head, *rest = error.where.removeprefix("systems.").split(".")
         if head in (name, kind):
-            error.where = source.where(("systems", name, *rest))
+            error.where = source.where(_place(name, rest, source))
         raise
+
+
+def _place(system: str, option: Sequence[str], source: Source) -> tuple[str, ...]:
+    table = ("systems", system)
+    if option[:2] != ["start", "settings"] or len(option) == 2:
+        return (*table, *option)
+    name = ".".join(option[1:])
+    places = (source.place_of_option(system, spelled) for spelled in (name, name.replace("_", "-")))
+    return next((place for place in places if place[0] == "factors"), (*table, "start", "settings"))
 
 
 def with_faults(cells: Sequence[Cell], document: PlanDocument, kinds: Kinds, source: Source) -> list[Cell]:

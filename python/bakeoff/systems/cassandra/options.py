@@ -90,7 +90,7 @@ def refuse_unknown(names: Iterable[str], version: str, where: str) -> None:
     for name in names if known else ():
         if name.partition(".")[0] not in known:
             what = f"Cassandra {version} does not know the setting {name!r}"
-            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+            raise PlanError(what, where=f"{where}.start.settings.{name}", hint=meant(name, known))
 
 
 _HEAP = re.compile(r"(\d+) ?([MG])(?:iB|B)?", re.IGNORECASE)

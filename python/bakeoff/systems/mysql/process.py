@@ -309,7 +309,7 @@ def refuse_unknown(settings: Mapping[str, str], installation: Installation, prod
     for name, value in odd.items():
         if known and not _is_taken(installation, tuple({**loaded, name: value}.items())):
             what = f"{product} {installation.version} does not know the setting {name!r}"
-            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+            raise PlanError(what, where=f"{where}.start.settings.{name}", hint=meant(name, known))
 
 
 @cache

@@ -75,7 +75,7 @@ def refuse_unknown(settings: Mapping[str, str], installation: Installation, wher
         told = _said(installation, "-C", "shared_buffers", "-D", os.devnull, "-c", f"{name}={settings[name]}")
         if _UNKNOWN.search(told):
             what = f"PostgreSQL {installation.version} does not know the setting {name!r}"
-            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+            raise PlanError(what, where=f"{where}.start.settings.{name}", hint=meant(name, known))
 
 
 @cache

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import BakeoffError, PlanError
 from bakeoff.provision.files import write_private
+from bakeoff.provision.installation import Installation
 from bakeoff.provision.server import failed_start
 from bakeoff.systems.redis.control import RedisControl
 from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 
 _ROOT = "root"
+_REFUSED = re.compile(r">>> '(?P<setting>(?P<name>\S+)[^\n]*)'\n(?P<why>[^\n]+)")
+#: No version knows it.
+_LAST = "bakeoff-last-line"
 
 
 class RedisProcess(DatabaseServer):
@@ -63,11 +68,9 @@ class RedisProcess(DatabaseServer):
             "unixsocketperm": "700",
             **self._tls_settings(),
         }
-        words = {"ON": "yes", "OFF": "no", "": '""'}
-        said = {name.replace("_", "-"): words.get(value, value) for name, value in self.spec.settings.items()}
         quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in fixed.items()}
-        lines = (f"{name} {value}" for name, value in {**self.defaults, **said, **quoted}.items())
-        write_private(self.folder.path / "redis.conf", "\n".join([*lines, ""]), mode=0o644)
+        text = _config({**self.defaults, **_spelled(self.spec.settings), **quoted})
+        write_private(self.folder.path / "redis.conf", text, mode=0o644)
 
     def _tls_settings(self) -> dict[str, str]:
         if not self.spec.tls:
@@ -81,7 +84,31 @@ class RedisProcess(DatabaseServer):
         }
 
     def explain(self, log: str, how_it_ended: str) -> BakeoffError:
-        if found := re.search(r">>> '(?P<setting>[^\n]*)'\n(?P<why>[^\n]+)", log):
+        if found := _REFUSED.search(log):
             what = f"the server does not take the setting {found['setting']!r}: {found['why']}"
             return PlanError(what, where=f"{self.where}.start.settings")
         return failed_start(log, how_it_ended, where=self.where, port=self.port, lower="maxmemory")
+
+
+def _spelled(settings: Mapping[str, str]) -> dict[str, str]:
+    """A plan's settings as the server's file has them."""
+    words = {"ON": "yes", "OFF": "no", "": '""'}
+    return {name.replace("_", "-"): words.get(value, value) for name, value in settings.items()}
+
+
+def _config(settings: Mapping[str, str]) -> str:
+    return "".join(f"{name} {value}\n" for name, value in settings.items())
+
+
+def refuse_bad(settings: Mapping[str, str], installation: Installation, product: str, where: str) -> None:
+    """Settings of a plan that this version does not know, or whose values it does not take. The program stops at the
+    first that it refuses: here at the last at the latest, so that no server starts. Raises PlanError."""
+    text = _config({**_spelled(settings), _LAST: "yes"})
+    try:
+        said = installation.run([installation.program, "-"], timeout_s=10.0, cwd=Path("/"), text=text).stdout
+    except (OSError, subprocess.SubprocessError):
+        return
+    found = _REFUSED.search(said)
+    if found and found["name"] != _LAST:
+        what = f"{product} {installation.version} does not take the setting {found['setting']!r}: {found['why']}"
+        raise PlanError(what, where=f"{where}.start.settings.{found['name'].replace('-', '_')}")

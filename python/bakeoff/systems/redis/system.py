@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, OnPath, Size, Sources
+from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources
 from bakeoff.systems.redis.control import DEFAULT_PORT, RedisControl
 from bakeoff.systems.redis.ledger import RedisLedger
 from bakeoff.systems.redis.node import RedisNode, read_info, read_settings, survival
-from bakeoff.systems.redis.process import RedisProcess
+from bakeoff.systems.redis.process import RedisProcess, refuse_bad
 from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import ServerOptions
@@ -68,7 +68,7 @@ class RedisFamily(AddressedFamily[RedisOptions]):
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"appendonly": "yes", "appendfsync": "always"},
         "relaxed": {"appendonly": "yes", "appendfsync": "no"},
-        "none": {"appendonly": "no"},
+        "none": {"appendonly": "no", "appendfsync": "no"},
     }
     run_time = frozenset({"appendfsync", "hz", "io_threads", "io_threads_do_reads", "maxclients", "maxmemory_policy"})
     ours = frozenset(
@@ -133,3 +133,7 @@ class Redis(StartedServer):
         """Whether there is a log decides which files hold the data."""
         database = options.get("database", 0)
         return {**super().shaping_options(options, durability), "durability": durability, "database": database}
+
+    @classmethod
+    def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
+        refuse_bad(settings, installation, cls.process.product, where)

@@ -178,9 +178,9 @@ def add_settings(settings: Mapping[str, str], meant: Mapping[str, str], by: str,
 
 def _refuse_bad_setting(name: str, value: str, ours: Collection[str], where: str) -> None:
     if name in ours:
-        raise PlanError(f"{name} of a managed server is set by bakeoff", where=f"{where}.start.settings")
+        raise PlanError(f"{name} of a managed server is set by bakeoff", where=f"{where}.start.settings.{name}")
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", name) or re.search(r"[\x00-\x1f\x7f]", value):
-        raise PlanError(f"{name!r} = {value!r} is not a valid setting", where=f"{where}.start.settings")
+        raise PlanError(f"{name!r} = {value!r} is not a valid setting", where=f"{where}.start.settings.{name}")
 
 
 def shaping(options: dict[str, Any], driver: str, run_time: Collection[str]) -> dict[str, Any]:
