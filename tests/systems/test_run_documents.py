@@ -143,7 +143,7 @@ def test_ycsb_compares_rows_with_documents(tmp_path: Path, db: str) -> None:
         ("null", "preset = 'query'", "documents needs finding documents by what is in them, which null does not offer"),
         ("redis", "preset = 'mixed'", "documents needs setting single paths of a document, which redis does not offer"),
         ("redis", "preset = 'read'\nindex = ['account']", "documents needs indexes on paths of a document"),
-        ("cassandra", "preset = 'read'", "cassandra cannot be asked what documents asks"),
+        ("cassandra", "preset = 'read'", "documents needs documents, which cassandra does not offer"),
         ("sqlite", "preset = 'read'\npart = ['nmae']\n", "`nmae` is no such path of the template"),
         ("sqlite", "preset = 'read'\ntemplate = { a = 'strin:5' }", "`a` cannot be made from"),
     ],

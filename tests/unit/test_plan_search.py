@@ -97,6 +97,7 @@ def test_what_is_sought_is_said_once() -> None:
     assert "is set twice" in refused("rate = [1, 2]", rest=SEARCH).what
     assert "is set twice" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
     assert "a search decides how often it runs a level" in refused(rest=SEARCH, measure="repetitions = 5").what
+    assert "compares no sizes" in refused(rest=f"{SEARCH}\n[compare]\nmatters = '5%'").what
 
 
 def test_runs_that_begin_with_what_others_left_cannot_be_compared_by_a_search() -> None:

@@ -91,7 +91,7 @@ def test_listed_cells_may_name_their_workload() -> None:
         ({"factors": "preset = ['a']"}, "`preset` is set twice, as a factor and in [workloads.readers]", "preset"),
         ({"factors": "records = [1]\n'readers.records' = [2]"}, "are the same thing", "[factors]"),
         ({"rest": "[compare]\nfactor = 'workload'"}, "workloads with different data cannot", "[compare] factor"),
-        ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
+        ({"systems": "[systems.null]"}, "sysbench needs SQL, which null does not offer", "null"),
     ],
 )
 def test_what_is_wrong_with_several_workloads_is_reported_with_its_place(

@@ -154,7 +154,7 @@ def test_cells_of_one_load_share_it_whatever_script_they_run() -> None:
 def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
     with pytest.raises(PlanError) as error:
         plan("[systems.null]")
-    assert "null cannot be asked what sysbench asks" in error.value.what
+    assert "sysbench needs SQL, which null does not offer" in error.value.what
     assert error.value.hint == "sysbench runs with the drivers sqlite, mysql, postgresql, avatica"
     assert plan("[systems.db]\nkind = 'mysql'\naddress = 'db1'", "reset = 'reload'").cells
 

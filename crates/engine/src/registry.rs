@@ -58,15 +58,15 @@ impl Workload {
         WORKLOADS.iter().find(|workload| workload.kind == kind)
     }
 
-    /// Whether sessions of this kind of system are what it asks.
-    fn fits(&self, driver: &Registration) -> bool {
+    /// What it needs and sessions of this kind of system do not have.
+    fn lack(&self, driver: &Registration) -> Option<&'static str> {
         let client = &driver.client;
-        let shape = match self.execute {
-            Execute::Sql(_) => client.make.sql().is_some(),
-            Execute::Records(_) => true,
-            Execute::Documents(_) => client.has_documents(),
-        };
-        shape && (client.offers.has(Offer::Transactions) || !self.transactions)
+        match self.execute {
+            Execute::Sql(_) if client.make.sql().is_none() => Some("SQL"),
+            Execute::Documents(_) if !client.has_documents() => Some("documents"),
+            _ if self.transactions && !client.offers.has(Offer::Transactions) => Some("transactions"),
+            _ => None,
+        }
     }
 }
 
@@ -191,23 +191,22 @@ fn another(spec: &RunSpec) -> Trouble {
     )
 }
 
-/// Whether a driver of this kind has sessions of the shape that the workload asks.
+/// Whether a driver of this kind has what every run of the workload needs.
 fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
     let kind = Registration::of(driver)?;
-    let fits = |kind: &Registration| Workload::of(workload).is_some_and(|workload| workload.fits(kind));
-    if fits(kind) {
+    let Some(of) = Workload::of(workload) else {
+        return Err(usage(
+            format!("unknown workload {workload}"),
+            "`bakeoff-engine list` shows those that are",
+        ));
+    };
+    let Some(lack) = of.lack(kind) else {
         return Ok(());
-    }
-    let able: Vec<&str> = DRIVERS
-        .iter()
-        .filter(|known| fits(known))
-        .map(|known| known.kind)
-        .collect();
+    };
+    let able = DRIVERS.iter().filter(|known| of.lack(known).is_none());
+    let able: Vec<&str> = able.map(|known| known.kind).collect();
     Err(usage(
-        format!(
-            "{} cannot be asked what {workload} asks (SQL, documents, or transactions)",
-            kind.kind
-        ),
+        format!("{workload} needs {lack}, which {} does not offer", kind.kind),
         format!("{workload} runs with the drivers {}", able.join(", ")),
     ))
 }
@@ -248,7 +247,7 @@ pub fn list() -> String {
         library: (kind.library)(),
         workloads: WORKLOADS
             .iter()
-            .filter(|workload| workload.fits(kind))
+            .filter(|workload| workload.lack(kind).is_none())
             .map(|workload| workload.kind.into())
             .collect(),
         options: (kind.options.describe)(),

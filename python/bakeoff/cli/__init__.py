@@ -44,7 +44,8 @@ example:
   bakeoff run plans/quickstart.toml        run a comparison, print the answer, write a bundle with report.html
 
 exit codes:
-  0 done   1 done, but a check, a threshold or a required run failed   2 wrong usage or plan
+  0 done; without a threshold (--fail-if) also when nothing could be claimed, as on a machine that was too busy
+  1 done, but a check, a threshold or a required run failed   2 wrong usage or plan
   3 server or environment failed   4 done, a threshold is undecided   130 interrupted, finished runs kept
 """
 

@@ -75,6 +75,9 @@ def read_search(document: PlanDocument, factors: dict[str, Factor], source: Sour
     if "repetitions" in document.measure.model_fields_set:
         hint = "remove it; `runs` in [search] limits the search"
         raise source.error("a search decides how often it runs a level", "measure", "repetitions", hint=hint)
+    if document.compare.matters is not None:
+        hint = "remove it; `precision` in [search] says how narrow the interval becomes"
+        raise source.error("a search compares no sizes of differences", "compare", "matters", hint=hint)
     factors[name] = Factor(name, "load", (name,), None)
     return _record(table, factors[name], way == "highest", document, source)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,10 +97,11 @@ def _show(dry: DryRun) -> None:
     show(table(rows, ["cell", "what", "runs", "each about"]))
     show()
     if dry.loads:
-        rows = [
-            [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
+        lines = Counter(
+            (load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s))
             for load in dry.loads
-        ]
+        )
+        rows = [[system + (f" ({n} times)" if n > 1 else ""), *rest] for (system, *rest), n in lines.items()]
         show(table(rows, ["load", "workload", "rows", "on disk after it, about", "time, about"]))
     if dry.tables:
         show("\n" * bool(dry.loads) + table([_tables_row(t) for t in dry.tables], _TABLES_HEAD))

@@ -269,7 +269,10 @@ def _comparisons(answer: Answer) -> Iterator[str]:
         for c in answer.comparisons
     ]
     rows += [[c.setting_words, "", "", _finding(c)] for c in answer.over_all]
-    yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
+    head = ["setting", "value", "base", "finding"]
+    if not any(row[0] for row in rows):
+        head, *rows = (row[1:] for row in [head, *rows])
+    yield from table(head, rows, left={head.index("finding"), *([0] if len(head) == 4 else [])})
     yield from _notes([*answer.comparisons, *answer.over_all])
 
 
