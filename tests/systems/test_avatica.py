@@ -77,7 +77,7 @@ def test_a_session_that_ends_leaves_nothing_at_the_server(avatica: AvaticaHsqldb
 
 
 @pytest.mark.usefixtures("version")
-@pytest.mark.parametrize("durability", ["full", "none"])
+@pytest.mark.parametrize("durability", ["full", pytest.param("none", marks=pytest.mark.slow)])
 def test_a_copy_of_its_data_is_put_back(tmp_path: Path, durability: str) -> None:
     with running("avatica-hsqldb", {}, durability=durability) as system:
         avatica = cast(AvaticaHsqldb, system)
@@ -153,7 +153,10 @@ repetitions = 1
 
 
 @pytest.mark.usefixtures("version")
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize(
+    "workload",
+    ["ycsb", "sql", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sysbench", "linkbench", "hatshop"))],
+)
 def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload: str) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

@@ -27,7 +27,8 @@ def valkey(version: str) -> Iterator[Valkey]:
 
 def test_it_says_what_it_is_and_how_durable(valkey: Valkey, version: str) -> None:
     facts = node_of(valkey).facts()
-    assert (facts.product, facts.version) == ("Valkey", version)
+    assert facts.product == "Valkey"
+    assert f"{facts.version}.".startswith(f"{version}.")
     assert (facts.settings["appendonly"], facts.settings["appendfsync"]) == ("yes", "no")
     assert facts.portable["durability"] == "relaxed"
     assert node_of(valkey).counters()["transactions"] > 0
