@@ -21,11 +21,14 @@ quickstart:
 	$(BIN)/bakeoff run plans/quickstart.toml
 
 setup:
-	@$(MAKE) --no-print-directory --jobs=2 environment $(VENV)/.tools
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.tools engine
+	@$(LINK)
 
-# The link makes the environment's engine the one just built.
 environment: $(VENV)/.installed engine
-	@ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
+	@$(LINK)
+
+# Makes the environment's engine the one just built.
+LINK = ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
 
 mariadb: $(VENV)/.installed
 	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB is not available here; the demonstration leaves it out."
