@@ -73,7 +73,18 @@ def test_a_kind_of_system_needs_no_other_kind() -> None:
     """What servers share lies in `systems/server`, which in turn knows no product."""
     known, rooms = modules(), "bakeoff.systems."
     kinds = {path.parent.name for path in (ROOT / "systems").glob("*/__init__.py")}
-    assert kinds == {"avatica", "cassandra", "couchdb", "dynamodb", "mongodb", "mysql", "postgresql", "redis", "server"}
+    assert kinds == {
+        "avatica",
+        "cassandra",
+        "couchdb",
+        "duckdb",
+        "dynamodb",
+        "mongodb",
+        "mysql",
+        "postgresql",
+        "redis",
+        "server",
+    }
     for module, path in known.items():
         parts = module.removeprefix(rooms).split(".")
         if module.startswith(rooms) and parts[0] in kinds:

@@ -155,7 +155,7 @@ def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
     with pytest.raises(PlanError) as error:
         plan("[systems.null]")
     assert "sysbench needs SQL, which null does not offer" in error.value.what
-    assert error.value.hint == "sysbench runs with the drivers sqlite, mysql, postgresql, avatica"
+    assert error.value.hint == "sysbench runs with the drivers sqlite, mysql, postgresql, duckdb, avatica"
     assert plan("[systems.db]\nkind = 'mysql'\naddress = 'db1'", "reset = 'reload'").cells
 
 

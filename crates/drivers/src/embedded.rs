@@ -12,7 +12,7 @@ mod tables;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
 use bakeoff_model::run::Isolation;
 pub use driver::{EmbeddedDriver, OFFERS, RUNNERS};
-pub use opened::{Kept, Opened};
+pub use opened::{Kept, Opened, Shared};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use session::RecordsSession;

@@ -10,6 +10,8 @@ pub mod avatica;
 pub mod cassandra;
 #[cfg(feature = "couchdb")]
 pub mod couchdb;
+#[cfg(feature = "duckdb")]
+pub mod duckdb;
 #[cfg(feature = "dynamodb")]
 pub mod dynamodb;
 #[cfg(feature = "embedded")]
@@ -18,6 +20,8 @@ mod embedded;
 pub mod fjall;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
+#[cfg(feature = "loaded")]
+mod loaded;
 #[cfg(feature = "mongodb")]
 pub mod mongodb;
 #[cfg(feature = "mysql")]
@@ -71,6 +75,8 @@ pub const DRIVERS: &[&Registration] = &[
     &fjall::DRIVER,
     #[cfg(feature = "rocksdb")]
     &rocksdb::DRIVER,
+    #[cfg(feature = "duckdb")]
+    &duckdb::DRIVER,
     #[cfg(feature = "avatica")]
     &avatica::DRIVER,
     #[cfg(feature = "mongodb")]

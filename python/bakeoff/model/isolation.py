@@ -24,6 +24,7 @@ _STORES = {
     "LMDB": "https://docs.rs/lmdb-master-sys/latest/lmdb_master_sys/",
     "fjall": "https://docs.rs/fjall/latest/fjall/struct.SingleWriterTxDatabase.html",
 }
+_DUCKDB = "https://duckdb.org/docs/stable/connect/concurrency.html"
 _ROCKSDB = "https://github.com/facebook/rocksdb/wiki/Transactions"
 
 _READ_COMMITTED = (
@@ -98,6 +99,7 @@ MEANINGS = (
         "each read sees the newest commits, a row that is written is locked, and updates can be lost",
         _ROCKSDB,
     ),
+    Meaning(("DuckDB",), ("snapshot",), _SNAPSHOT, _DUCKDB),
 )
 #: Besides what MariaDB's own level means.
 GALERA = Meaning(

@@ -47,14 +47,16 @@ def lacks_node() -> str | None:
 
 
 class Npm(CachedSource):
-    """locks: a folder of lock files, each named by the version of the program. script: in the program's package, of the
-    product's name. sizes_mib: of all packages together: fetched, unpacked."""
+    """locks: a folder of lock files, each named by the version of the program. script: in the program's `package`; by
+    default it has the product's name. sizes_mib: of all packages together: fetched, unpacked."""
 
     name = "npm"
     needs = "npm, Node.js"
 
-    def __init__(self, product: str, locks: Path, script: str, sizes_mib: Mapping[str, tuple[int, int]]) -> None:
-        super().__init__(product, f"node_modules/{product}/{script}")
+    def __init__(
+        self, product: str, locks: Path, script: str, sizes_mib: Mapping[str, tuple[int, int]], *, package: str = ""
+    ) -> None:
+        super().__init__(product, f"node_modules/{package or product}/{script}")
         self._locks = {path.stem: path for path in locks.glob("*.json")}
         self._sizes = {version: Size(*size) for version, size in sizes_mib.items()}
 
@@ -90,6 +92,19 @@ class Npm(CachedSource):
         (root / "package.json").write_text(json.dumps(packages[""]))
         _run_npm(root, scratch, f"{self._product}@{version}")
         return Content(version, version, (Part(self._product, version, "", sha256_of(lock)),))
+
+
+class NpmLibrary(Npm):
+    """A shared library in a package. It needs no Node.js."""
+
+    needs = "npm"
+
+    def _installed(self, one: CachedProgram) -> list[Installation]:
+        described = f"npm: {self._product}@{one.version}"
+        return [Installation(one.version, self.name, described, one.root / self._program, packager=PACKAGER)]
+
+    def lacks(self) -> str | None:
+        return "npm not found (install npm)" if shutil.which("npm") is None else None
 
 
 def _run_npm(folder: Path, scratch: Path, what: str) -> None:

@@ -8,6 +8,7 @@ from bakeoff.systems.base import System
 from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.couchdb.pouchdb_server import PouchDbServer
 from bakeoff.systems.couchdb.system import CouchDb
+from bakeoff.systems.duckdb.system import Duckdb
 from bakeoff.systems.dynamodb.local import DynamoDbLocal
 from bakeoff.systems.dynamodb.system import DynamoDb
 from bakeoff.systems.fjall import Fjall
@@ -46,5 +47,6 @@ SYSTEMS: dict[str, type[System]] = {
     "mongodb": MongoDb,
     "mongo-java-server": MongoJavaServer,
     "sqlite": Sqlite,
+    "duckdb": Duckdb,
     "null": Null,
 }

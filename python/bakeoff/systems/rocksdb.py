@@ -12,18 +12,15 @@ import platform
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from bakeoff.errors import BakeoffError, PlanError
 from bakeoff.model.durability import NOTHING, Survival
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Installation, Size, Sources, os_release
+from bakeoff.provision.installation import Size, Sources, os_release
 from bakeoff.provision.maven import Artifact, Maven
-from bakeoff.systems.base import Configuration, System
-from bakeoff.systems.embedded import EmbeddedStore, StoreOptions
-from bakeoff.systems.options import Settings, read_own
+from bakeoff.systems.embedded_library import LibraryOptions, LibraryStore
 
 _MACHINE = platform.machine()
 #: The package of a suite has the version of its interface in its name.
@@ -72,23 +69,16 @@ DECISIVE = """
 _SINCE_FLUSHED = "everything since the last memtable was flushed"
 
 
-class RocksdbOptions(StoreOptions):
-    version: str | None = None
-    source: str | None = None
-    library: str | None = None
-    settings: Settings = Field(default_factory=dict)
-
+class RocksdbOptions(LibraryOptions):
     @model_validator(mode="after")
-    def _one_library(self) -> RocksdbOptions:
-        if self.library is not None and (self.version or self.source) is not None:
-            raise ValueError("`library` excludes `version` and `source`")
+    def _no_further_setting(self) -> RocksdbOptions:
         for name, value in self.settings.items():
             if not name.isidentifier() or ("{" not in value and ";" in value):
                 raise ValueError(f"{name!r} = {value!r} is not a valid setting")
         return self
 
 
-class Rocksdb(EmbeddedStore):
+class Rocksdb(LibraryStore):
     """Sources: RocksDB wiki, "WAL Performance" (WriteOptions.sync; "non-sync mode": a crash of the machine loses what
     the kernel had not written, one of the process nothing) and "Basic Operations" (disableWAL)."""
 
@@ -105,72 +95,17 @@ class Rocksdb(EmbeddedStore):
     default_durability: ClassVar[str] = "relaxed"
     isolation: ClassVar[str] = "read-committed"
 
-    def __init__(self, asked: Configuration, options: RocksdbOptions) -> None:
-        super().__init__(asked, options)
-        self._own = options
-        self._library = (asked.base_dir / options.library).absolute() if options.library else None
-        self._found: Installation | None = None
+    installed_from = SOURCES
 
     @classmethod
     def options_model(cls) -> type[RocksdbOptions]:
         return RocksdbOptions
 
-    @classmethod
-    def sources(cls) -> Sources:
-        return SOURCES
-
-    @classmethod
-    def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
-        """Unlike other embedded systems it has versions."""
-        versions = {key: options[key] for key in ("version",) if key in options}
-        rest = {key: value for key, value in options.items() if key not in versions}
-        return {**super().in_one_spelling(rest, where), **versions}
-
-    @classmethod
-    def configure(cls, asked: Configuration) -> System:
-        system = super().configure(asked)
-        assert isinstance(system, Rocksdb)
-        SOURCES.refuse_unknown(system._own.source, f"{asked.where}.source")
-        return system
-
-    @classmethod
-    def available(cls, options: dict[str, Any]) -> str | None:
-        read = read_own(RocksdbOptions, options, cls.kind)
-        if read.library is not None:
-            return None
-        SOURCES.refuse_unknown(read.source, f"systems.{cls.kind}.source")
-        try:
-            SOURCES.find(read.version, read.source)
-        except BakeoffError as error:
-            return f"{error.what} ({error.hint})" if error.hint else error.what
-        return None
-
-    def start(self) -> None:
-        if self._library is None and self._found is None:
-            self._found = SOURCES.find(self._own.version, self._own.source)
-        if self._library is not None and not self._library.is_file():
-            raise PlanError(f"there is no library {self._library}", where=f"{self.where}.library")
-        super().start()
-
-    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
-        driver, environment = super().engine_driver()
-        found = self._found
-        library = self._library if found is None else found.program
-        own = {"library": str(library), "settings": dict(self._own.settings)}
-        return {**driver, **own}, {**environment, **(found.environment if found else {})}
-
-    def version(self) -> str:
-        return self._found.version if self._found else ""
-
     def settings(self) -> dict[str, str]:
         """As RocksDB itself writes them into the store, once it was opened; before, as the plan has them."""
-        shown = {*DECISIVE.split(), *self._own.settings}
+        shown = {*DECISIVE.split(), *self.declared()}
         told = {name: value for name, value in self._written().items() if name in shown}
-        library = {"library": self._found.described if self._found else str(self._library)}
-        return {**self._own.settings, **told, **library}
-
-    def declared(self) -> dict[str, str]:
-        return dict(self._own.settings)
+        return {**super().settings(), **told}
 
     def _written(self) -> dict[str, str]:
         files = sorted(self.store.glob("OPTIONS-*"))

@@ -58,7 +58,7 @@ impl<S: Store> Driver for EmbeddedDriver<S> {
         if let Some(kept) = &*kept {
             return Ok(kept.clone());
         }
-        let opened = S::opened().store(&self.spec)?;
+        let opened = S::opened().at(S::path(&self.spec), || Ok(Kept::new(S::open(&self.spec)?)))?;
         *kept = Some(opened.clone());
         Ok(opened)
     }

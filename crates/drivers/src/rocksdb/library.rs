@@ -3,7 +3,6 @@
 //!
 //! Source: rocksdb/c.h, the same in 7.8 and 10.10.
 use bakeoff_model::outcome::{FailClass, OpError};
-use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
 use std::ptr::null_mut;
 
@@ -14,27 +13,8 @@ pub type Message = *mut *mut c_char;
 type Length = *mut usize;
 type Text = *const c_char;
 
-macro_rules! functions {
-    ($(fn $name:ident($($type:ty),*) $(-> $out:ty)?;)*) => {
-        /// Its functions, without their `rocksdb_`.
-        #[allow(non_snake_case)] // RocksDB's own names
-        #[derive(Clone, Copy)]
-        pub struct Api {
-            $(pub $name: unsafe extern "C" fn($($type),*) $(-> $out)?,)*
-        }
-
-        impl Api {
-            fn of(library: &Library) -> Result<Self, libloading::Error> {
-                Ok(Self {
-                    // SAFETY: these are the functions' types in rocksdb/c.h.
-                    $($name: *unsafe { library.get(concat!("rocksdb_", stringify!($name), "\0").as_bytes())? },)*
-                })
-            }
-        }
-    };
-}
-
-functions! {
+crate::loaded::functions! {
+    "rocksdb_"
     fn free(*mut c_void);
     fn options_create() -> Object;
     fn options_destroy(Object);
@@ -83,15 +63,6 @@ functions! {
 }
 
 impl Api {
-    /// It stays loaded until the process ends: RocksDB has threads of its own.
-    pub fn load(path: &str) -> Result<Self, libloading::Error> {
-        // SAFETY: RocksDB's initialisation has no conditions; the path is the user's own choice of a program.
-        let library = unsafe { Library::new(path)? };
-        let api = Self::of(&library)?;
-        std::mem::forget(library);
-        Ok(api)
-    }
-
     /// What a call answers that may leave a message.
     #[inline]
     pub fn checked<T>(&self, call: impl FnOnce(Message) -> T) -> Result<T, OpError> {

@@ -12,6 +12,7 @@ mod cassandra;
 mod conformance;
 mod couchdb;
 mod documents;
+mod duckdb;
 mod embedded;
 mod mongodb;
 mod mysql_direct;

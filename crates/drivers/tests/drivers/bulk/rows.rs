@@ -113,6 +113,7 @@ pub async fn fresh<S: SqlSession>(session: &mut S, name: &str) -> String {
 pub fn blob(dialect: &str) -> &'static str {
     match dialect {
         "postgresql" => "BYTEA",
+        "duckdb" => "BLOB",
         _ => "LONGBLOB",
     }
 }

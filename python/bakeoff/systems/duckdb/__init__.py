@@ -1,0 +1,1 @@
+"""DuckDB: columns in one file, in the engine itself, which loads DuckDB's shared library."""

@@ -1,0 +1,68 @@
+"""DuckDB: an analytical SQL database in one file, in the engine itself, which loads DuckDB's shared library.
+
+[systems.duckdb]
+settings = { threads = 1, memory_limit = "1GB" }  # DuckDB's own configuration
+library = "/opt/duckdb/libduckdb.so"              # one of your own, instead of the one that is installed
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from bakeoff.model.durability import NOTHING, Survival
+from bakeoff.provision.installation import Sources
+from bakeoff.provision.npm import NpmLibrary
+from bakeoff.systems.embedded_library import LibraryOptions, LibraryStore
+
+_ARCH = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+#: DuckDB's own package for Node.js, whose library has the C API.
+_PACKAGE = f"@duckdb/node-bindings-linux-{_ARCH}"
+SOURCES = Sources(
+    "duckdb",
+    "DuckDB library",
+    (
+        NpmLibrary(
+            "duckdb",
+            Path(__file__).parent / f"npm/linux-{_ARCH}",
+            "libduckdb.so",
+            {"1.5.6": (24, 68)},
+            package=_PACKAGE,
+        ),
+    ),
+)
+_OURS = {"enable_external_access", "access_mode"}
+
+
+class DuckdbOptions(LibraryOptions):
+    @model_validator(mode="after")
+    def _own_settings(self) -> DuckdbOptions:
+        for name in _OURS & self.settings.keys():
+            raise ValueError(f"{name!r} is set by bakeoff")
+        return self
+
+
+class Duckdb(LibraryStore):
+    """Sources: DuckDB documentation, "Transaction Management" and "Files Created by DuckDB" (the write-ahead log); in
+    its source, WriteAheadLog::Flush (a commit syncs the log)."""
+
+    kind: ClassVar[str] = "duckdb"
+    driver: ClassVar[str] = "duckdb"
+    product: ClassVar[str] = "DuckDB"
+    summary: ClassVar[str] = "DuckDB, an embedded SQL database of columns; loads DuckDB's library"
+    setting_example: ClassVar[str] = 'memory_limit = "1GB"'
+    durability: ClassVar[dict[str, Survival]] = {"full": Survival(NOTHING, NOTHING)}
+    isolation: ClassVar[str] = "snapshot"
+    installed_from = SOURCES
+
+    @classmethod
+    def options_model(cls) -> type[DuckdbOptions]:
+        return DuckdbOptions
+
+    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """It has one level of durability, and no option for it."""
+        driver, environment = super().engine_driver()
+        return {name: value for name, value in driver.items() if name != "durability"}, environment
