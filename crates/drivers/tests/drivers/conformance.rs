@@ -376,6 +376,7 @@ macro_rules! conformance {
                             super::$case(&system, &spec).await;
                             system.records().await.drop_table(&spec).await.unwrap();
                         });
+                        system.passed("records", stringify!($case));
                     }
                 }
             )*

@@ -935,6 +935,7 @@ macro_rules! conformance {
                             super::$case(&system, &spec).await;
                             system.documents().await.drop_collection(&spec).await.unwrap();
                         });
+                        system.passed("documents", stringify!($case));
                     }
                 }
             )*

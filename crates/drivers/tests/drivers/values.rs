@@ -208,6 +208,7 @@ macro_rules! on_every_client {
                 fn $case() {
                     for system in System::of_sql() {
                         system.run(async { super::$case(&mut system.sql().await).await });
+                        system.passed("SQL", stringify!($case));
                     }
                 }
             )*

@@ -50,6 +50,7 @@ macro_rules! on_every_client {
                 fn $case() {
                     for system in crate::bench::System::of_sql() {
                         system.run(async { super::$case(&mut system.sql().await).await });
+                        system.passed("SQL", stringify!($case));
                     }
                 }
             )*
