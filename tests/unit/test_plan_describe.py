@@ -40,6 +40,17 @@ def test_it_names_every_cell_and_every_load(tmp_path: Path) -> None:
     assert (found.runs, found.record.repetitions, found.record.reset, found.record.cache) == (10, 5, "restore", "warm")
 
 
+def test_loads_that_look_the_same_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'a'\n"
+        "[factors]\n'settings.page_size' = ['4096', '8192']\n"
+    )
+    assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("sqlite (")]
+    assert [line.split("  ")[0] for line in lines] == ["sqlite (2 times)"]
+
+
 def test_it_says_what_is_compared_under_which_conditions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(
