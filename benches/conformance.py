@@ -23,7 +23,7 @@ SHAPES = {
     "documents": ("documents.rs",),
     "SQL": ("values.rs", "bulk/mod.rs"),
 }
-#: All cases of a file stand in one call, a line each.
+#: A file names all its cases in one call, a line each.
 _CALL = re.compile(r"(?:conformance!|on_every_client!|\$on!)\((.*?)\n\s*\]?\);", re.DOTALL)
 _TITLE = """# What each driver was tested for
 
