@@ -103,6 +103,6 @@ fn what_cassandra_does_not_have_is_refused_in_words() {
     assert_eq!(refusal("hatshop", json!({ "layout": "line_items" })), "");
     assert_eq!(
         refusal("tpcc", json!({})),
-        "cassandra cannot be asked what tpcc asks (SQL, documents, or transactions)"
+        "tpcc needs transactions, which cassandra does not offer"
     );
 }
