@@ -26,6 +26,8 @@ scan_proportion = 0.1
 """,
     "linkbench": 'kind = "linkbench"\nmaxid1 = 201\nloader_chunk_size = 100\n',
     "sysbench": 'kind = "sysbench"\ntables = 2\ntable_size = 500\nscript = "oltp_read_write"\n',
+    "documents": 'kind = "documents"\npreset = "mixed"\nrecords = 200\n',
+    "sql": 'kind = "sql"\nscript = "tpcb-like"\nscale = 1\n',
     "hatshop": 'kind = "hatshop"\norders = 50\nevents = 300\n',
 }
 PLAN = """
@@ -40,6 +42,8 @@ threads = 2
 warm_up = 0
 operations = 300
 repetitions = 1
+# Of two users that change a row at the same time, one has to try again.
+retry = {{ retries = 100, on = ["conflict"], backoff = "1ms" }}
 """
 
 
@@ -52,10 +56,7 @@ def library() -> str:
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload: str) -> None:
-    plan = PLAN.format(workload=WORKLOADS[workload])
-    if workload == "sysbench":  # several users would change the same rows, which ends in conflicts
-        plan = plan.replace("threads = 2", "threads = 1")
-    plan = write_plan(tmp_path, plan)
+    plan = write_plan(tmp_path, PLAN.format(workload=WORKLOADS[workload]))
     done = bakeoff("run", plan, "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err + done.out
     (run,) = only_bundle(tmp_path).runs
@@ -69,7 +70,10 @@ def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload:
     ("options", "words"),
     [
         ('kind = "tpcc"\n', "tpcc needs reads that lock their rows, which duckdb does not offer"),
-        ('kind = "documents"\npreset = "read"\n', "documents needs documents, which duckdb does not offer"),
+        (
+            'kind = "documents"\npreset = "query"\n',
+            "documents needs indexes on paths of a document, which duckdb does not offer",
+        ),
     ],
 )
 def test_what_it_lacks_is_refused_before_anything_starts(tmp_path: Path, options: str, words: str) -> None:
@@ -97,8 +101,28 @@ def test_a_copy_of_its_data_is_put_back(tmp_path: Path) -> None:
 def test_a_setting_that_it_does_not_know_is_said_by_duckdb(tmp_path: Path) -> None:
     plan = PLAN.replace("threads = 1", "thraeds = 1").format(workload=WORKLOADS["ycsb"])
     done = bakeoff("run", write_plan(tmp_path, plan), "--together", cwd=tmp_path)
-    assert done.code == 3
+    assert done.code == 2
     assert "The following options were not recognized: thraeds" in done.err
+    assert "settings have the names and values of DuckDB's own configuration" in done.err
+
+
+def test_its_library_may_be_ones_own(library: str, tmp_path: Path) -> None:
+    assert library
+    missing = configured("duckdb", tmp_path, {"library": "no.so"})
+    with pytest.raises(PlanError, match=r"there is no library .*no\.so"):
+        missing.start()
+    here = SOURCES.here()[0]
+    own = cast(Duckdb, configured("duckdb", tmp_path / "own", {"library": str(here.program)}))
+    own.start()
+    engine_phase(own, "load", {"kind": "ycsb", "records": 10})
+    assert node_of(own).facts().version == here.version
+    other = tmp_path / "other.so"
+    other.write_text("not a library")
+    plan = PLAN.replace("settings = {{ threads = 1 }}", f'library = "{other}"').format(workload=WORKLOADS["ycsb"])
+    done = bakeoff("run", write_plan(tmp_path, plan), "--together", cwd=tmp_path)
+    assert done.code == 3
+    assert f"could not load DuckDB: {other}: file too short" in done.err
+    assert "bakeoff systems install duckdb" in done.err
 
 
 def test_settings_of_ours_are_refused(tmp_path: Path) -> None:
@@ -111,4 +135,4 @@ def test_the_drivers_own_tests_pass(library: str) -> None:
     here = SOURCES.here()[0]
     environment = {"BAKEOFF_TEST_DUCKDB_LIBRARY": str(here.program), **here.environment}
     assert library
-    assert run_driver_tests(("conformance", "duckdb", "values", "bulk"), environment, of="duckdb") == []
+    assert run_driver_tests(("conformance", "documents", "duckdb", "values", "bulk"), environment, of="duckdb") == []

@@ -8,20 +8,22 @@
 //!
 //! Sources: duckdb.h; DuckDB documentation, "Concurrency", "C API: Overview".
 mod errors;
+mod json;
 mod library;
 mod session;
 mod values;
 
 use crate::embedded::{RUNNERS, Shared, not_opened};
+use crate::loaded::not_loaded;
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::Dialect;
 use bakeoff_model::sql_records::SqlRecords;
-use library::Database;
+use library::{Api, Database};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use session::DuckdbSession;
@@ -43,7 +45,14 @@ pub const DRIVER: Registration = Registration {
 };
 
 /// No row locks: SELECT has no FOR UPDATE.
-const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::Patch,
+    Offer::Revisions,
+    Offer::Find,
+]);
 
 static DIALECT: Dialect = Dialect {
     name: "duckdb",
@@ -55,6 +64,7 @@ static DIALECT: Dialect = Dialect {
     table_exists: "SELECT 1 FROM duckdb_tables() WHERE schema_name = current_schema() AND table_name = ?",
     settings: "SELECT name, value FROM duckdb_settings() \
         WHERE name IN ('access_mode', 'checkpoint_threshold', 'threads', 'wal_autocheckpoint')",
+    json: Some(&json::JSON),
     ..Dialect::STANDARD
 };
 
@@ -88,6 +98,13 @@ fn driver(spec: &RunSpec) -> Result<DuckdbDriver, Trouble> {
     })
 }
 
+fn refused(why: &OpError) -> Trouble {
+    let what = format!("DuckDB does not open with these settings: {why}");
+    let hint =
+        "settings have the names and values of DuckDB's own configuration: SELECT * FROM duckdb_settings()";
+    Trouble::new(TroubleKind::Usage, what, "settings of duckdb", hint)
+}
+
 /// The databases that this process has open.
 static OPENED: Shared<Database> = Shared::none();
 
@@ -113,9 +130,13 @@ impl Driver for DuckdbDriver {
         if let Some(kept) = &*kept {
             return Ok(kept.clone());
         }
-        let folder = Path::new(&self.spec.path);
+        let (folder, library) = (Path::new(&self.spec.path), &self.spec.library);
         let opened = OPENED.at(folder, || {
-            Database::open(&self.spec).map_err(|error| not_opened("DuckDB", folder, error))
+            let api = Api::load(library).map_err(|error| not_loaded("DuckDB", "duckdb", library, &error))?;
+            Database::open(api, &self.spec).map_err(|error| match error.outcome {
+                Outcome::Fail(FailClass::Refused) => refused(&error),
+                _ => not_opened("DuckDB", folder, error),
+            })
         })?;
         *kept = Some(opened.clone());
         Ok(opened)

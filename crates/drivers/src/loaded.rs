@@ -1,4 +1,20 @@
 //! C APIs of shared libraries that are loaded at run time.
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use std::error::Error;
+
+/// kind: the product as a plan names it.
+pub fn not_loaded(product: &str, kind: &str, library: &str, why: &libloading::Error) -> Trouble {
+    // What the system says of it is the error's source.
+    let said = why.source().map_or_else(|| why.to_string(), ToString::to_string);
+    Trouble::new(
+        TroubleKind::Environment,
+        format!("could not load {product}: {said}"),
+        library,
+        format!(
+            "name {product}'s shared library with `library`, or install one: bakeoff systems install {kind}"
+        ),
+    )
+}
 
 /// A table of functions, named without the prefix that all have in the library.
 macro_rules! functions {

@@ -10,10 +10,11 @@
 mod library;
 
 use crate::embedded::{Bytes, Durability, EmbeddedDriver, Kept, OFFERS, Opened, RUNNERS, Store, not_opened};
+use crate::loaded::not_loaded;
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use bakeoff_model::any::AnyRecords;
 use bakeoff_model::driver::{Make, object};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::run::{Isolation, RunSpec};
 use library::{Api, Object, bytes, text};
 use schemars::JsonSchema;
@@ -176,11 +177,7 @@ impl Store for RocksdbStore {
 
     fn open(setup: &Setup) -> Result<Self, Trouble> {
         let library = &setup.spec.library;
-        let api = Api::load(library).map_err(|error| {
-            let hint = "name RocksDB's shared library with `library`, or install one: bakeoff systems install rocksdb";
-            let what = format!("could not load RocksDB: {error}");
-            Trouble::new(TroubleKind::Environment, what, library, hint)
-        })?;
+        let api = Api::load(library).map_err(|error| not_loaded("RocksDB", "rocksdb", library, &error))?;
         Self::made(setup, api).map_err(|error| not_opened("RocksDB", Self::path(setup), error))
     }
 

@@ -104,7 +104,8 @@ class NpmLibrary(Npm):
         return [Installation(one.version, self.name, described, one.root / self._program, packager=PACKAGER)]
 
     def lacks(self) -> str | None:
-        return "npm not found (install npm)" if shutil.which("npm") is None else None
+        own = "install npm, or name a library of your own with `library`"
+        return f"npm not found ({own})" if shutil.which("npm") is None else None
 
 
 def _run_npm(folder: Path, scratch: Path, what: str) -> None:

@@ -1,49 +1,59 @@
-//! DuckDB's errors as outcomes. Source: duckdb.h, `duckdb_error_type`; a message begins with the name of its kind.
+//! DuckDB's errors as outcomes, by the words with which their messages begin: its own numbers for them differ between the
+//! calls that fail. Source: DuckDB's source code, `Exception::ExceptionTypeToString`.
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 
-/// A kind's number, how its messages begin, and what it means for the operation.
-const KINDS: &[(i32, &str, FailClass)] = &[
-    (1, "Out of Range", FailClass::Constraint),
-    (2, "Conversion", FailClass::Constraint),
-    (10, "TransactionContext", FailClass::Conflict),
-    (11, "Not implemented", FailClass::Refused),
-    (14, "Catalog", FailClass::Refused),
-    (15, "Parser", FailClass::Refused),
-    (18, "Constraint", FailClass::Constraint),
-    (23, "Syntax", FailClass::Refused),
-    (25, "Binder", FailClass::Refused),
-    (28, IO, FailClass::Other),
-    (29, "INTERRUPT", FailClass::Other),
-    (30, FATAL, FailClass::Other),
-    (31, INTERNAL, FailClass::Other),
-    (32, "Invalid Input", FailClass::Refused),
-    (33, "Out of Memory", FailClass::Overload),
-    (34, "Permission", FailClass::Refused),
+/// How the messages of a kind begin, and what it means for the operation. Of a kind that is not here: `Other`.
+const KINDS: &[(&str, FailClass)] = &[
+    ("Out of Range", FailClass::Constraint),
+    ("Conversion", FailClass::Constraint),
+    (TRANSACTION, FailClass::Other),
+    ("Not implemented", FailClass::Refused),
+    ("Catalog", FailClass::Refused),
+    ("Parser", FailClass::Refused),
+    ("Constraint", FailClass::Constraint),
+    ("Syntax", FailClass::Refused),
+    ("Binder", FailClass::Refused),
+    (IO, FailClass::Other),
+    (INTERRUPT, FailClass::Other),
+    (FATAL, FailClass::Other),
+    (INTERNAL, FailClass::Other),
+    ("Invalid Input", FailClass::Refused),
+    ("Out of Memory", FailClass::Overload),
+    ("Permission", FailClass::Refused),
 ];
+const TRANSACTION: &str = "TransactionContext";
 const IO: &str = "IO";
+const INTERRUPT: &str = "INTERRUPT";
 const FATAL: &str = "FATAL";
 const INTERNAL: &str = "INTERNAL";
 const NONE: &str = "DUCKDB";
 
-/// kind: where the library gives its number.
+/// Two transactions have changed the same row, key or table. Of two that insert a key, the second to commit fails.
+const CONFLICTS: &[&str] = &[
+    "write-write conflict",
+    "Conflict on",
+    "Transaction conflict",
+    "Failed to commit: PRIMARY KEY or UNIQUE",
+];
+
 #[cold]
-pub fn op_error(said: &str, kind: Option<i32>) -> OpError {
-    let (_, name, class) = KINDS
-        .iter()
-        .find(|(number, name, _)| kind.map_or(said.starts_with(name), |kind| kind == *number))
-        .unwrap_or(&(0, NONE, FailClass::Other));
-    // Of two transactions that change a row, or insert a key, the second fails by the version of the first.
-    let conflict = said.contains("write-write conflict") || said.contains("Conflict on");
-    // An appender's messages have no kind.
-    let constraint = said.contains("constraint violation");
-    let refused = said.contains("could not be found");
-    match *name {
-        _ if conflict => OpError::fail(FailClass::Conflict, "CONFLICT", said),
-        NONE if constraint => OpError::fail(FailClass::Constraint, NONE, said),
-        NONE if refused => OpError::fail(FailClass::Refused, NONE, said),
+pub fn op_error(said: &str) -> OpError {
+    let known = KINDS.iter().find(|(name, _)| said.starts_with(name));
+    let (name, class) = *known.unwrap_or(&(NONE, FailClass::Other));
+    match name {
+        _ if CONFLICTS.iter().any(|words| said.contains(words)) => {
+            OpError::fail(FailClass::Conflict, "CONFLICT", said)
+        }
+        // The log could not be written, of a statement that is a transaction of its own.
+        TRANSACTION if said.contains("Failed to commit") => {
+            OpError::new(Outcome::Unknown, false, "COMMIT", said)
+        }
+        // An appender's messages have no kind.
+        NONE if said.contains("constraint violation") => OpError::fail(FailClass::Constraint, NONE, said),
+        NONE if said.contains("could not be found") => OpError::fail(FailClass::Refused, NONE, said),
         // Afterwards nobody knows what was written.
-        IO | FATAL | INTERNAL => OpError::lost(*name, said),
-        _ => OpError::fail(*class, *name, said),
+        IO | FATAL | INTERNAL => OpError::lost(name, said),
+        _ => OpError::fail(class, name, said),
     }
 }
 
@@ -57,22 +67,47 @@ pub fn at_commit(mut error: OpError) -> OpError {
     error
 }
 
+/// COMMIT of a transaction in which a statement has failed is no error to DuckDB: it undoes the transaction.
+#[cold]
+pub fn rolled_back() -> OpError {
+    let words = "the transaction was undone, not committed: one of its statements had failed";
+    OpError::fail(FailClass::Other, "ABORTED", words).with_statement("COMMIT")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn kinds_have_their_meaning() {
-        let outcome = |said: &str| op_error(said, None).outcome;
-        assert_eq!(
-            outcome("TransactionContext Error: Conflict on update!"),
-            Outcome::Fail(FailClass::Conflict)
-        );
-        assert_eq!(
-            outcome("Constraint Error: Duplicate key \"id: 1\" violates primary key constraint"),
-            Outcome::Fail(FailClass::Constraint)
-        );
-        assert_eq!(outcome("IO Error: No space left on device"), Outcome::Unknown);
-        assert_eq!(op_error("x", Some(14)).outcome, Outcome::Fail(FailClass::Refused));
+        for (said, outcome) in [
+            (
+                "TransactionContext Error: Conflict on update!",
+                Outcome::Fail(FailClass::Conflict),
+            ),
+            (
+                "TransactionContext Error: Failed to commit: PRIMARY KEY or UNIQUE constraint violation: duplicate key \"1\"",
+                Outcome::Fail(FailClass::Conflict),
+            ),
+            (
+                "TransactionContext Error: Failed to commit: Could not write file \"db.wal\": No space left on device",
+                Outcome::Unknown,
+            ),
+            (
+                "TransactionContext Error: Current transaction is aborted (please ROLLBACK)",
+                Outcome::Fail(FailClass::Other),
+            ),
+            (
+                "Constraint Error: Duplicate key \"id: 1\" violates primary key constraint.",
+                Outcome::Fail(FailClass::Constraint),
+            ),
+            (
+                "Catalog Error: Table with name t does not exist!",
+                Outcome::Fail(FailClass::Refused),
+            ),
+            ("IO Error: No space left on device", Outcome::Unknown),
+        ] {
+            assert_eq!(op_error(said).outcome, outcome, "{said}");
+        }
     }
 }

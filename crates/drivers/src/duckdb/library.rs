@@ -40,7 +40,6 @@ pub struct Number {
 
 crate::loaded::functions! {
     "duckdb_"
-    fn library_version() -> Text;
     fn free(*mut c_void);
     fn create_config(*mut Object) -> State;
     fn set_config(Object, Text, Text) -> State;
@@ -68,7 +67,6 @@ crate::loaded::functions! {
     fn execute_pending(Object, *mut Answer) -> State;
     fn destroy_pending(*mut Object);
     fn result_error(*mut Answer) -> Text;
-    fn result_error_type(*mut Answer) -> c_int;
     fn destroy_result(*mut Answer);
     fn rows_changed(*mut Answer) -> u64;
     fn column_count(*mut Answer) -> u64;
@@ -141,13 +139,9 @@ impl Drop for Database {
 
 impl Database {
     /// Makes the folder and the file where there are none.
-    pub fn open(spec: &DuckdbSpec) -> Result<Self, OpError> {
-        let api = Api::load(&spec.library).map_err(|error| {
-            let what = format!("could not load DuckDB's library {:?}: {error}", spec.library);
-            OpError::fail(FailClass::Refused, "LIBRARY", what)
-        })?;
+    pub fn open(api: Api, spec: &DuckdbSpec) -> Result<Self, OpError> {
         std::fs::create_dir_all(&spec.path)
-            .map_err(|error| OpError::fail(FailClass::Refused, "FOLDER", error.to_string()))?;
+            .map_err(|error| OpError::fail(FailClass::Other, "FOLDER", error.to_string()))?;
         let path = text(&Path::new(&spec.path).join("db").to_string_lossy())?;
         let mut config = null_mut();
         // SAFETY: makes an object out of nothing.
@@ -161,7 +155,7 @@ impl Database {
             let said = Api::said(message);
             // SAFETY: the library made the text for us.
             unsafe { (api.free)(message.cast()) };
-            Err(op_error(&said, None))
+            Err(op_error(&said))
         });
         // SAFETY: not used afterwards.
         unsafe { (api.destroy_config)(&mut config) };
@@ -186,7 +180,7 @@ impl Database {
             (self.api.disconnect)(&mut connection);
             said
         };
-        said.map_or(Ok(()), |said| Err(op_error(&said, None)))
+        said.map_or(Ok(()), |said| Err(op_error(&said)))
     }
 
     fn configured(api: &Api, config: Object, spec: &DuckdbSpec) -> Result<(), OpError> {

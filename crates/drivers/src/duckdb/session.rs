@@ -1,6 +1,6 @@
 //! A connection: its prepared statements, its transaction, and bulk loads by DuckDB's appender.
 use super::DIALECT;
-use super::errors::{at_commit, op_error};
+use super::errors::{at_commit, op_error, rolled_back};
 use super::library::{Answer, Api, Database, FAILED, Object, text};
 use super::values::{BLOB, Column, Kind, append, bind};
 use bakeoff_model::outcome::{FailClass, OpError};
@@ -10,6 +10,7 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::time::{deadline_ns, now_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
+use std::cell::Cell;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct DuckdbSession {
     columns: Vec<Column>,
     row: RowBuf,
     in_transaction: bool,
+    /// A statement of the transaction has failed.
+    failed: Cell<bool>,
     database: Arc<Database>,
 }
 
@@ -62,11 +65,7 @@ impl Given<'_> {
     #[cold]
     fn error(&mut self) -> OpError {
         // SAFETY: the library has filled it in.
-        let (said, kind) = unsafe {
-            let said = Api::said((self.api.result_error)(&mut self.answer));
-            (said, (self.api.result_error_type)(&mut self.answer))
-        };
-        op_error(&said, Some(kind))
+        op_error(&Api::said(unsafe { (self.api.result_error)(&mut self.answer) }))
     }
 
     fn done(&mut self) -> Done {
@@ -87,6 +86,7 @@ impl DuckdbSession {
             columns: Vec::new(),
             row: RowBuf::default(),
             in_transaction: false,
+            failed: Cell::new(false),
             database,
         })
     }
@@ -105,7 +105,7 @@ impl DuckdbSession {
             (api.destroy_prepare)(&mut statement);
             said
         };
-        Err(op_error(&said, None).with_statement(sql))
+        Err(op_error(&said).with_statement(sql))
     }
 
     /// Carries a statement out. This thread does DuckDB's work, a piece at a time, and looks at the clock in between.
@@ -135,11 +135,14 @@ impl DuckdbSession {
             };
             let failed = (state == FAILED).then(|| match done {
                 true => given.error(),
-                false => op_error(&Api::said((api.pending_error)(pending)), None),
+                false => op_error(&Api::said((api.pending_error)(pending))),
             });
             (api.destroy_pending)(&mut pending);
             match failed {
-                Some(error) => Err(error.with_statement(&*prepared.sql)),
+                Some(error) => {
+                    self.failed.set(true);
+                    Err(error.with_statement(&*prepared.sql))
+                }
                 None => Ok(given),
             }
         }
@@ -180,12 +183,15 @@ impl DuckdbSession {
     ) -> Result<u64, OpError> {
         let (mut kinds, mut columns) = (std::mem::take(&mut self.kinds), std::mem::take(&mut self.columns));
         let mut row = std::mem::take(&mut self.row);
-        let seen = self.carried_out(prepared, params).map(|mut given| {
+        let seen = self.carried_out(prepared, params).and_then(|mut given| {
             kinds.clear();
             // SAFETY: the library has filled it in.
             let count = unsafe { (given.api.column_count)(&mut given.answer) };
-            kinds.extend((0..count).map(|column| Kind::of(given.api, &mut given.answer, column)));
-            rows(&given, &kinds, &mut columns, rows_max, &mut row, each)
+            for column in 0..count {
+                let kind = Kind::of(given.api, &mut given.answer, column);
+                kinds.push(kind.ok_or_else(|| unread(column, prepared))?);
+            }
+            Ok(rows(&given, &kinds, &mut columns, rows_max, &mut row, each))
         });
         (self.kinds, self.columns, self.row) = (kinds, columns, row);
         seen
@@ -203,6 +209,15 @@ impl DuckdbSession {
             _ => Ok(given.done()),
         }
     }
+}
+
+#[cold]
+fn unread(column: u64, of: &Prepared) -> OpError {
+    let what = format!(
+        "column {} of the answer has a type that bakeoff does not read: cast it, for example to VARCHAR",
+        column + 1
+    );
+    OpError::fail(FailClass::Refused, "TYPE", what).with_statement(&*of.sql)
 }
 
 fn rows(
@@ -382,7 +397,8 @@ impl DuckdbSession {
             (Ok(Some(rows)), _) => Ok(rows),
             (Err(error), _) => Err(error),
             (_, said) => {
-                Err(op_error(&said.unwrap_or_default(), None).with_statement(format!("a load of {table}")))
+                self.failed.set(true);
+                Err(op_error(&said.unwrap_or_default()).with_statement(format!("a load of {table}")))
             }
         }
     }
@@ -403,11 +419,17 @@ impl Transactional for DuckdbSession {
         };
         self.said(begin)?;
         self.in_transaction = true;
+        self.failed.set(false);
         Ok(())
     }
     /// Whatever comes of it, DuckDB has ended the transaction.
     async fn commit(&mut self) -> Result<(), OpError> {
         self.in_transaction = false;
+        // Not every failed statement ends its transaction: one that names no table does not.
+        if self.failed.take() && self.said("SELECT 1").is_err() {
+            self.said("ROLLBACK")?;
+            return Err(rolled_back());
+        }
         self.said("COMMIT").map(drop).map_err(at_commit)
     }
     async fn rollback(&mut self) -> Result<(), OpError> {

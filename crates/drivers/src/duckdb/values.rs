@@ -30,8 +30,6 @@ pub enum Kind {
         width: Width,
         scale: u8,
     },
-    /// No workload has such.
-    Other,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,16 +41,20 @@ pub enum Width {
 }
 
 pub const BLOB: i32 = 18;
+/// Microseconds, too, in UTC.
+const WITH_ZONE: i32 = 31;
+/// Of a NULL that nothing gives a type.
+const NULL: i32 = 36;
 
 impl Kind {
-    /// Of a column of an answer.
-    pub fn of(api: &Api, answer: &mut Answer, column: u64) -> Self {
+    /// Of a column of an answer; `None`: [`Value`] has nothing for it.
+    pub fn of(api: &Api, answer: &mut Answer, column: u64) -> Option<Self> {
         // SAFETY: the answer was given, and has this column.
-        match unsafe { (api.column_type)(answer, column) } {
+        Some(match unsafe { (api.column_type)(answer, column) } {
             1 => Self::Bool,
             2 => Self::I8,
             3 => Self::I16,
-            4 => Self::I32,
+            4 | NULL => Self::I32,
             5 => Self::I64,
             6 => Self::U8,
             7 => Self::U16,
@@ -60,15 +62,15 @@ impl Kind {
             9 => Self::U64,
             10 => Self::F32,
             11 => Self::F64,
-            12 => Self::Timestamp,
+            12 | WITH_ZONE => Self::Timestamp,
             13 => Self::Date,
             16 => Self::I128,
             17 => Self::Text,
             BLOB => Self::Bytes,
             19 => Self::decimal(api, answer, column),
             27 => Self::Uuid,
-            _ => Self::Other,
-        }
+            _ => return None,
+        })
     }
 
     fn decimal(api: &Api, answer: &mut Answer, column: u64) -> Self {
@@ -167,7 +169,6 @@ impl Column {
                         Err(_) => Value::Float(units as f64 / 10f64.powi(scale.into())),
                     }
                 }
-                Kind::Other => Value::Text(b"(a value of another type)"),
             }
         }
     }

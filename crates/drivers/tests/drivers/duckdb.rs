@@ -42,6 +42,63 @@ fn the_second_of_two_that_change_a_row_fails_at_once_and_its_session_goes_on() {
 }
 
 #[test]
+fn a_commit_of_a_transaction_that_was_undone_is_an_error() {
+    two_sessions(async |one, other| {
+        said(one, "CREATE TABLE u (id INTEGER PRIMARY KEY)").await;
+        one.begin(Access::default()).await.unwrap();
+        said(one, "INSERT INTO u VALUES (1)").await;
+        one.execute_text("INSERT INTO u VALUES (1)").await.unwrap_err();
+        let error = one.commit().await.unwrap_err();
+        assert_eq!(
+            (error.outcome, &*error.code),
+            (Outcome::Fail(FailClass::Other), "ABORTED"),
+            "{error}"
+        );
+        assert_eq!(other.query_text("SELECT * FROM u", &mut |_| {}).await.unwrap(), 0);
+        // One that was refused before it did anything undoes nothing.
+        one.begin(Access::default()).await.unwrap();
+        said(one, "INSERT INTO u VALUES (1)").await;
+        one.execute_text("INSERT INTO nowhere VALUES (1)")
+            .await
+            .unwrap_err();
+        one.commit().await.unwrap();
+        assert_eq!(other.query_text("SELECT * FROM u", &mut |_| {}).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn of_two_transactions_that_insert_a_key_the_second_to_commit_is_in_conflict() {
+    two_sessions(async |one, other| {
+        said(one, "CREATE TABLE k (id INTEGER PRIMARY KEY)").await;
+        one.begin(Access::default()).await.unwrap();
+        other.begin(Access::default()).await.unwrap();
+        said(one, "INSERT INTO k VALUES (1)").await;
+        said(other, "INSERT INTO k VALUES (1)").await;
+        one.commit().await.unwrap();
+        let error = other.commit().await.unwrap_err();
+        assert_eq!(error.outcome, Outcome::Fail(FailClass::Conflict), "{error}");
+        assert_eq!(other.query_text("SELECT * FROM k", &mut |_| {}).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_value_of_a_type_that_is_not_read_is_an_error() {
+    two_sessions(async |one, _| {
+        let error = one.query_text("SELECT 1, [1, 2]", &mut |_| {}).await.unwrap_err();
+        assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused), "{error}");
+        assert!(error.message.starts_with("column 2 of the answer"), "{error}");
+        let mut seen = Vec::new();
+        let sql = "SELECT NULL, TIMESTAMPTZ '1970-01-01 00:00:01+00'";
+        one.query_text(sql, &mut |row| {
+            seen.extend(row.cells().map(|cell| cell.to_string()))
+        })
+        .await
+        .unwrap();
+        assert_eq!(seen, ["NULL", "1970-01-01 00:00:01.000000"]);
+    });
+}
+
+#[test]
 fn a_statement_that_computes_past_the_deadline_is_ended_and_its_session_goes_on() {
     two_sessions(async |one, _| {
         set_deadline_ns(now_ns() + 100_000_000);

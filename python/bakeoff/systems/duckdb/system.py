@@ -34,6 +34,8 @@ SOURCES = Sources(
         ),
     ),
 )
+#: Behind checksum, "DUCK", version of the format, and flags. Source: DuckDB's source, MainHeader.
+_VERSION_AT, _VERSION_BYTES = 52, 32
 _OURS = {"enable_external_access", "access_mode"}
 
 
@@ -66,3 +68,12 @@ class Duckdb(LibraryStore):
         """It has one level of durability, and no option for it."""
         driver, environment = super().engine_driver()
         return {name: value for name, value in driver.items() if name != "durability"}, environment
+
+    def version(self) -> str:
+        """Of a library of one's own: as DuckDB writes it into the head of its file, which a load makes."""
+        file = self.store / "db"
+        if self._found is not None or not file.is_file():
+            return super().version()
+        with file.open("rb") as head:
+            head.seek(_VERSION_AT)
+            return head.read(_VERSION_BYTES).partition(b"\0")[0].decode(errors="replace").removeprefix("v")
