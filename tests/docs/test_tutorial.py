@@ -49,6 +49,11 @@ def test_every_output_is_filled_in(page: str) -> None:
     assert all(len(output.strip()) > 10 for output in outputs)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_no_output_is_of_disturbed_runs(page: str) -> None:
+    assert disturbed_outputs(text_of(page)) == []
+
+
 def section(output: str, text: str = "Measured here.") -> str:
     return f"# Page\n\n## One question\n\n{text}\n\n```text\n{output}\n```\n\n## Next\n\nNothing.\n"
 
@@ -72,6 +77,7 @@ def test_an_output_of_disturbed_runs_is_found(output: str) -> None:
         "1 disturbed run was repeated (other processes, at worst\n85 %). All runs are valid.",
         "SHOWN, but 2.1 % of the CPU time was taken by the hypervisor (1 of 10 runs)",
         "b is faster",
+        "Times and sizes are estimates: machines differ, and repeats of disturbed runs come on top.",
     ],
 )
 def test_repeated_runs_and_notes_below_the_limit_are_no_reason_to_doubt(output: str) -> None:
