@@ -226,12 +226,12 @@ def _shape(shape: ShapeAnswer, label: str, most: str, detailed: bool) -> str:
 
 
 def _others(shape: ShapeAnswer) -> str:
-    """ "8 to 32 threads", of adjacent levels; else one by one."""
+    """ "8 to 32 threads", of adjacent levels; else "8, 16 and 64 threads"."""
     others = [level for level in shape.best if level != shape.top]
     places = [place for place, level in enumerate(shape.levels) if level.level in others]
     if len(others) > 1 and places[-1] - places[0] == len(places) - 1:
         return factor_words(shape.axis, others[0], others[-1])
-    return " and ".join(factor_words(shape.axis, level) for level in others)
+    return " and ".join(factor_words(shape.axis, *others, between=", ").rsplit(", ", 1))
 
 
 def _at(shape: ShapeAnswer, detailed: bool) -> str:
