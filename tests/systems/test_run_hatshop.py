@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
+from bakeoff.systems import SYSTEMS
+from builders.systems import fetched
 from commands import bakeoff, on_systems, only_bundle, write_plan
 
 WORKLOAD = """
@@ -42,7 +44,7 @@ def assert_hatshop(folder: Path, db: str, layout: str, sessions: int = 2, *, pip
     assert run.valid, run.validity
     assert run.ok == 3000
     assert {series.operation for series in run.series} == EVENTS
-    assert len(run.checks) == 4
+    assert len(run.checks) == (3 if layout == "documents" else 4)
     assert all(check.ok for check in run.checks), run.checks
     (evidence,) = run.evidence
     assert isinstance(evidence, dict)
@@ -63,6 +65,45 @@ def assert_hatshop(folder: Path, db: str, layout: str, sessions: int = 2, *, pip
 @on_systems("sqlite")
 def test_each_user_may_have_a_session(tmp_path: Path, db: str) -> None:
     assert_hatshop(tmp_path, db, "line_items_by_order", sessions=6)
+
+
+@on_systems("sqlite", slow=["mariadb", "postgresql"])
+def test_orders_may_be_documents(tmp_path: Path, db: str) -> None:
+    assert_hatshop(tmp_path, db, "documents", sessions=6)
+
+
+PEERS = {
+    "mongo-java-server": ("1.47", "start = { heap_mib = 256 }"),
+    "dynamodb-local": ("2.6", "start = { heap_mib = 256 }"),
+    "pouchdb-server": ("4.2", ""),
+}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", PEERS)
+def test_where_there_are_no_tables_orders_are_documents(tmp_path: Path, kind: str) -> None:
+    version, start = PEERS[kind]
+    sources = SYSTEMS[kind].installed_from
+    assert sources is not None
+    fetched(sources, version)
+    assert_hatshop(tmp_path, f'[systems.db]\nkind = "{kind}"\n{start}\n', "documents")
+
+
+def test_tables_of_a_system_without_sql_are_refused(tmp_path: Path) -> None:
+    plan = "title = 'hats'\n[systems.redb]\n[workload]\nkind = 'hatshop'\n{more}\n"
+    for more, words in [
+        ("", "hatshop in tables needs SQL, which redb does not offer"),
+        (
+            "layout = 'documents'",
+            "writes that depend on a document's revision, which redb does not offer",
+        ),
+    ]:
+        done = bakeoff("run", write_plan(tmp_path, plan.format(more=more)), "--dry-run", cwd=tmp_path)
+        assert done.code == 2
+        assert words in done.err
+    only = "layout = 'documents'\nupdate = 0\nupdate_attribute = 0"
+    done = bakeoff("run", write_plan(tmp_path, plan.format(more=only)), "--dry-run", cwd=tmp_path)
+    assert done.code == 0, done.err
 
 
 @on_systems(slow=["mariadb"])

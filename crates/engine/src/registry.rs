@@ -11,6 +11,7 @@ use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
+use bakeoff_workloads::hatshop::Store;
 use std::sync::Arc;
 
 /// Which sessions a workload can do with, and how a run of it is carried out: each is compiled once, whatever the driver.
@@ -29,6 +30,8 @@ enum Execute {
     Records(Run<AnyRecords>),
     /// Of its own, or made of columns of JSON or of records.
     Documents(Run<AnyDocuments>),
+    /// As the workload's options say.
+    SqlOrDocuments(Run<Store>),
 }
 
 macro_rules! workload {
@@ -49,7 +52,7 @@ const WORKLOADS: &[Workload] = &[
     workload!(sql asks Sql, transactions: true),
     workload!(linkbench asks Sql, transactions: true),
     workload!(tpcc asks Sql, transactions: true),
-    workload!(hatshop asks Sql, transactions: false),
+    workload!(hatshop asks SqlOrDocuments, transactions: false),
     workload!(documents asks Documents, transactions: false),
 ];
 
@@ -64,6 +67,9 @@ impl Workload {
         match self.execute {
             Execute::Sql(_) if client.make.sql().is_none() => Some("SQL"),
             Execute::Documents(_) if !client.has_documents() => Some("documents"),
+            Execute::SqlOrDocuments(_) if client.make.sql().is_none() && !client.has_documents() => {
+                Some("SQL or documents")
+            }
             _ if self.transactions && !client.offers.has(Offer::Transactions) => Some("transactions"),
             _ => None,
         }
@@ -144,6 +150,16 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         }
         Execute::Records(run) => run(spec, make.records(spec)?, control, sink),
         Execute::Documents(run) => run(spec, make.documents(spec)?, control, sink),
+        Execute::SqlOrDocuments(run) if spec.workload.stores_documents() => run(
+            spec,
+            formed(make.documents(spec)?, Store::Documents),
+            control,
+            sink,
+        ),
+        Execute::SqlOrDocuments(run) => {
+            let make = make.sql().ok_or_else(|| another(spec))?;
+            run(spec, formed(make(spec)?, Store::Tables), control, sink)
+        }
         Execute::Sql(run) => {
             let make = make.sql().ok_or_else(|| another(spec))?;
             run(spec, make(spec)?, control, sink)
@@ -151,14 +167,32 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     }
 }
 
-/// Refuses documents of a system that has none.
+/// Refuses documents of a system that has none, and tables of one without SQL where a workload can do with either.
 fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
     let client = &Registration::of(driver)?.client;
-    if !workload.stores_documents() || client.has_documents() {
-        return Ok(());
+    let either =
+        Workload::of(workload.kind()).is_some_and(|of| matches!(of.execute, Execute::SqlOrDocuments(_)));
+    let option = if either { "layout" } else { "form" };
+    if workload.stores_documents() {
+        let what = format!("{driver} has no documents");
+        let hint = format!("leave `{option}` out, or choose another system");
+        return if client.has_documents() {
+            Ok(())
+        } else {
+            Err(usage(what, hint))
+        };
     }
-    let what = format!("{driver} has no documents");
-    Err(usage(what, "leave `form` out, or choose another system"))
+    if either && client.make.sql().is_none() {
+        let what = format!(
+            "{} in tables needs SQL, which {driver} does not offer",
+            workload.kind()
+        );
+        return Err(usage(
+            what,
+            "write layout = \"documents\", or choose another system",
+        ));
+    }
+    Ok(())
 }
 
 /// Below SQL there are records only.

@@ -284,9 +284,13 @@ pub enum WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// It asks for records that are stored as documents.
+    /// What it keeps are documents, where it could as well be records or tables.
     pub fn stores_documents(&self) -> bool {
-        matches!(self, Self::Ycsb(spec) if spec.form == Form::Document)
+        match self {
+            Self::Ycsb(spec) => spec.form == Form::Document,
+            Self::Hatshop(spec) => spec.layout == hatshop::HatshopLayout::Documents,
+            _ => false,
+        }
     }
 
     pub fn kind(&self) -> &'static str {

@@ -5,6 +5,7 @@
 //! workload knows the session traits of the model and no product's name.
 
 mod account;
+mod collections;
 pub mod documents;
 pub mod faults;
 mod functions;

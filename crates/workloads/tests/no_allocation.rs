@@ -9,7 +9,7 @@ use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{InsertOrder, RequestDistribution, YcsbSpec};
 use bakeoff_model::sql::Upsert;
 use bakeoff_workloads::documents::Documents;
-use bakeoff_workloads::hatshop::Hatshop;
+use bakeoff_workloads::hatshop::{Hatshop, Store};
 use bakeoff_workloads::linkbench::Linkbench;
 use bakeoff_workloads::prelude::*;
 use bakeoff_workloads::sql::Sql;
@@ -21,6 +21,7 @@ use std::cell::Cell;
 
 mod session;
 use session::documents::YesDocuments;
+use session::drawer::Drawer;
 use session::graph::YesGraph;
 use session::hats::Hats;
 use session::sql::YesSql;
@@ -274,14 +275,24 @@ fn no_request_of_linkbench_allocates() {
 
 #[test]
 fn no_event_of_the_hat_shop_allocates() {
-    for layout in [HatshopLayout::LineItems, HatshopLayout::LineItemsByOrder] {
+    for layout in [
+        HatshopLayout::LineItems,
+        HatshopLayout::LineItemsByOrder,
+        HatshopLayout::Documents,
+    ] {
+        let documents = layout == HatshopLayout::Documents;
         let spec = HatshopSpec {
             layout,
             orders: 20,
+            // A patch is three values, and the drawer has none.
+            update: if documents { 0.0 } else { 1.0 },
             ..HatshopSpec::default()
         };
         let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
-        let mut session = AnySql::new(Hats::new());
+        let mut session = match documents {
+            true => Store::Documents(AnyDocuments::new(Drawer::new())),
+            false => Store::Tables(AnySql::new(Hats::new())),
+        };
         let id = ThreadId::FIRST;
         let worker = Workload::worker(&hatshop, 0);
         let mut loader = Workload::thread(&hatshop, &worker, id);

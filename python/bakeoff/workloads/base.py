@@ -46,7 +46,8 @@ class Workload(Resolved):
     def foreign_keys(self) -> bool:
         """Whether its tables refer to each other. Of your own SQL only the server knows."""
         if self.spec["kind"] == "hatshop":
-            return self.spec["layout"] != "line_items" or bool(self.spec["secondary_index"])
+            layout, indexed = self.spec["layout"], bool(self.spec["secondary_index"])
+            return layout == "line_items_by_order" or (layout == "line_items" and indexed)
         return bool(self.spec.get("foreign_keys", False))
 
     @property

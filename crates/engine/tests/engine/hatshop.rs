@@ -5,11 +5,20 @@ use std::collections::HashMap;
 use crate::database::Database;
 
 const ORDERS: u64 = 60;
-const LAYOUTS: [(&str, bool); 3] = [
+const LAYOUTS: [(&str, bool); 4] = [
+    ("documents", true),
     ("line_items", true),
     ("line_items", false),
     ("line_items_by_order", true),
 ];
+
+const ORDERS_OF_DOCUMENTS: &str = "(SELECT id AS order_id, doc ->> 'client_id' AS client_id, \
+    strftime('%Y-%m-%d %H:%M:%f', (doc ->> 'date_created') / 1000.0, 'unixepoch') || '000' AS date_created, \
+    doc ->> 'order_status' AS order_status, doc ->> 'sub_total' AS sub_total FROM orders)";
+const LINES_OF_DOCUMENTS: &str = "(SELECT orders.id AS order_id, value ->> 'line_item_id' AS line_item_id, \
+    value ->> 'product_id' AS product_id, value ->> 'colour' AS colour, value ->> 'size' AS size, \
+    value ->> 'quantity' AS quantity, value ->> 'line_price' AS line_price \
+    FROM orders, json_each(doc, '$.line_items'))";
 
 fn workload(more: Value) -> Value {
     let mut workload = json!({ "kind": "hatshop", "orders": ORDERS, "orders_seed": 5, "events": 1000 });
@@ -49,8 +58,8 @@ fn plant(database: &Database, fault: &str) {
 /// Of both tables.
 type Rows = (Vec<String>, Vec<String>);
 
-/// Every row of both tables.
-fn contents(database: &Database) -> Rows {
+/// Every row of both tables, or of the documents what these rows would have.
+fn contents(database: &Database, layout: &str) -> Rows {
     let connection = rusqlite::Connection::open(&database.0).unwrap();
     let rows = |sql: &str| -> Vec<String> {
         let mut select = connection.prepare(sql).unwrap();
@@ -61,25 +70,29 @@ fn contents(database: &Database) -> Rows {
         "order_id || ' ' || client_id || ' ' || date_created || ' ' || order_status || ' ' || sub_total";
     let line = "order_id || ' ' || line_item_id || ' ' || product_id || ' ' || colour || ' ' || size || ' ' || quantity \
                 || ' ' || line_price";
+    let (orders, lines) = match layout {
+        "documents" => (ORDERS_OF_DOCUMENTS, LINES_OF_DOCUMENTS),
+        _ => ("orders", "line_items"),
+    };
     (
-        rows(&format!("SELECT {order} FROM orders ORDER BY order_id")),
-        rows(&format!("SELECT {line} FROM line_items ORDER BY line_item_id")),
+        rows(&format!("SELECT {order} FROM {orders} ORDER BY order_id")),
+        rows(&format!("SELECT {line} FROM {lines} ORDER BY line_item_id")),
     )
 }
 
 #[test]
 fn the_same_list_leaves_the_same_rows_whatever_the_layout_and_the_users() {
     let mut first: Option<(HashMap<String, u64>, Value, Rows)> = None;
-    for ((layout, secondary_index), users) in LAYOUTS.into_iter().zip([1, 7, 3]) {
+    for ((layout, secondary_index), users) in LAYOUTS.into_iter().zip([5, 1, 7, 3]) {
         let database = Database::new(&format!("hatshop-{layout}-{secondary_index}"));
         let workload = workload(json!({ "layout": layout, "secondary_index": secondary_index }));
         let loaded = database.load(&workload);
-        assert!(loaded > 2 * ORDERS, "{loaded} rows");
+        assert!(loaded > 2 * ORDERS || layout == "documents", "{loaded} rows");
         database.check(&workload, &[], false);
         let result = run(&database, &workload, users);
         let evidence = result["evidence"].clone();
         database.check(&workload, std::slice::from_ref(&evidence), true);
-        let found = (counts(&result), evidence, contents(&database));
+        let found = (counts(&result), evidence, contents(&database, layout));
         assert_eq!(found.0.values().sum::<u64>(), 1000);
         assert_eq!(found.0.len(), 5, "{:?}", found.0);
         match &first {
@@ -130,6 +143,44 @@ fn every_planted_fault_is_found_by_its_check_and_no_other() {
             names[..names.len() - usize::from(sampled)] == found,
             "{fault}: {names:?}"
         );
+    }
+}
+
+#[test]
+fn every_fault_planted_in_a_document_is_found() {
+    let (sums, orders, sample) = ("sum of lines = sub_total", "number of orders", "sample of orders");
+    let database = Database::new("hatshop-document-faults");
+    let workload = workload(json!({ "layout": "documents" }));
+    for (fault, found) in [
+        (
+            "UPDATE orders SET doc = jsonb_set(doc, '$.line_items[0].line_price', 0.01)",
+            vec![sums, sample],
+        ),
+        (
+            "UPDATE orders SET doc = jsonb_set(doc, '$.sub_total', 'none')",
+            vec![sums, sample],
+        ),
+        (
+            "UPDATE orders SET doc = jsonb_remove(doc, '$.line_items')",
+            vec![sums, sample],
+        ),
+        (
+            "UPDATE orders SET doc = jsonb_set(doc, '$.line_items[0].product_id', 'none')",
+            vec![sample],
+        ),
+        (
+            "UPDATE orders SET doc = jsonb_set(doc, '$.client_id', 'nobody')",
+            vec![sample],
+        ),
+        ("DELETE FROM orders WHERE rowid = 1", vec![orders, sample]),
+        ("UPDATE orders SET doc = jsonb('[]')", vec![sums, sample]),
+    ] {
+        database.load(&workload);
+        plant(&database, fault);
+        let checks = database.checks(&workload, &[], false);
+        let failed = checks.iter().filter(|check| check["ok"] == false);
+        let names: Vec<&str> = failed.filter_map(|check| check["name"].as_str()).collect();
+        assert_eq!(names, found, "{fault}");
     }
 }
 
@@ -219,7 +270,7 @@ fn a_list_from_a_file_leaves_the_same_rows_as_when_it_is_drawn() {
     let (one, other) = (run(&drawn, &workload(json!({})), 2), run(&read, &from_file, 5));
     assert_eq!(one["evidence"], other["evidence"]);
     assert_eq!(one["evidence"]["events_sha256"], sha256);
-    assert!(contents(&drawn) == contents(&read));
+    assert!(contents(&drawn, "line_items_by_order") == contents(&read, "line_items_by_order"));
     read.check(&from_file, &[other["evidence"].clone()], true);
     std::fs::remove_file(file["path"].as_str().unwrap()).unwrap();
 }

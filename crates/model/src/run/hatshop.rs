@@ -81,6 +81,8 @@ pub enum HatshopLayout {
     LineItems,
     /// Lines by their order and their id, so that those of an order lie together
     LineItemsByOrder,
+    /// Each order is a document, with its lines nested in it
+    Documents,
 }
 
 /// A file by its name in the plan, and where it lies.

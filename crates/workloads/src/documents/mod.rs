@@ -21,9 +21,9 @@ mod fake;
 mod tests;
 
 use crate::account::Accounts;
+use crate::collections;
 use crate::prelude::*;
 use crate::rng::Stream;
-use crate::trouble;
 use crate::trouble::{check_client, refuse};
 use crate::ycsb::{KeyCursor, KeySpace, KeyText};
 use bakeoff_model::any::AnyDocuments;
@@ -318,30 +318,11 @@ impl Workload for Documents {
     }
 
     async fn create(&self, session: &mut AnyDocuments, drop_existing: bool) -> Result<(), Trouble> {
-        let [collection] = &self.collection;
-        let name = &collection.name;
-        if drop_existing {
-            <Self as Workload>::drop(self, session).await?;
-        } else if session
-            .collection_exists(collection)
-            .await
-            .map_err(|error| trouble::setup("look for the collection", name, &error))?
-        {
-            let hint = "allow dropping it, or name another collection or schema in the plan";
-            return Err(trouble::table_exists(name, hint));
-        }
-        session
-            .create_collection(collection)
-            .await
-            .map_err(|error| trouble::setup("create the collection", name, &error))
+        collections::create(session, &self.collection[0], drop_existing).await
     }
 
     async fn drop(&self, session: &mut AnyDocuments) -> Result<(), Trouble> {
-        let [collection] = &self.collection;
-        session
-            .drop_collection(collection)
-            .await
-            .map_err(|error| trouble::setup("drop the collection", &collection.name, &error))
+        collections::drop(session, &self.collection[0]).await
     }
 
     fn load_units(&self) -> u64 {

@@ -1,5 +1,6 @@
-//! Invariants of the data. Both tables are read whole and added up here, the same on every system: not all can join tables.
-use super::Hatshop;
+//! Invariants of the data. Both tables, or all documents, are read whole and added up here, the same on every system: not all
+//! can join tables.
+use super::documents::{each_line, look_up, order_cells};
 use super::event::Kind;
 use super::known::Known;
 use super::requests::{line_values, order_values};
@@ -7,10 +8,12 @@ use super::schema::{LINE_COLUMNS, LINES, ORDER_COLUMNS, ORDERS};
 use super::shop::{Id, Order, Shop};
 use super::statements::prepare;
 use super::thread::{Evidence, Together, orders_after};
+use super::{Hatshop, Store};
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::numbers::{money, units};
 use crate::prelude::*;
+use bakeoff_model::any::AnyDocuments;
 use bakeoff_model::run::hatshop::HatshopSpec;
 use bakeoff_model::value::Value;
 use std::collections::HashMap;
@@ -36,18 +39,23 @@ impl Sums {
 impl Hatshop {
     pub(super) async fn checks(
         &self,
-        session: &mut AnySql,
+        session: &mut Store,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        prepare(session, &self.spec).await?;
         let kept = Kept::by(&self.spec, spec.after_run);
-        let sums = self.read_sums(session, kept).await?;
-        let mut checks = vec![
-            check_sums(&sums),
-            check_orphans(&sums),
-            self.check_orders(&sums, done),
-        ];
+        let sums = match session {
+            Store::Tables(session) => {
+                prepare(session, &self.spec).await?;
+                self.read_sums(session, kept).await?
+            }
+            Store::Documents(session) => self.sums_of_documents(session, kept).await?,
+        };
+        let mut checks = vec![check_sums(&sums)];
+        if matches!(session, Store::Tables(_)) {
+            checks.push(check_orphans(&sums));
+        }
+        checks.push(self.check_orders(&sums, done));
         if spec.sample > 0 {
             checks.push(self.check_sample(session, spec, kept, &sums).await?);
         }
@@ -72,6 +80,27 @@ impl Hatshop {
         Ok(sums)
     }
 
+    async fn sums_of_documents(
+        &self,
+        session: &mut AnyDocuments,
+        kept: Kept,
+    ) -> Result<HashMap<Id, Sums>, OpError> {
+        let mut sums: HashMap<Id, Sums> = HashMap::new();
+        let each = |key: &[u8], json: &[u8]| {
+            let (cells, lines) = order_cells(key, json);
+            let order = sums.entry(id_of(Some(key))).or_default();
+            order.sub_total_cents = Some(units(cells[4], 2));
+            order.keep(kept.order(|place| cells[place]));
+            each_line(key, lines, |cells| {
+                order.lines += 1;
+                order.sum_cents += units(cells[6], 2).unwrap_or_default();
+                order.keep(kept.line(|place| cells[place]));
+            });
+        };
+        self.each_document(session, each).await?;
+        Ok(sums)
+    }
+
     fn check_orders(&self, sums: &HashMap<Id, Sums>, done: &[Option<Evidence>]) -> Check {
         let expected = orders_after(self.spec.orders, done);
         let actual = sums
@@ -90,7 +119,7 @@ impl Hatshop {
     /// Loaded orders, drawn evenly.
     async fn check_sample(
         &self,
-        session: &mut AnySql,
+        session: &mut Store,
         spec: &CheckSpec,
         kept: Kept,
         sums: &HashMap<Id, Sums>,
@@ -105,9 +134,13 @@ impl Hatshop {
         for i in 0..sample {
             let number = (u128::from(i) * u128::from(self.spec.orders) / u128::from(sample)) as u64;
             self.shop.order(number, &mut order);
-            let seen = self
-                .look(&order, known, session, &mut together, &mut Queries::default())
-                .await?;
+            let seen = match session {
+                Store::Tables(session) => {
+                    self.look(&order, known, session, &mut together, &mut Queries::default())
+                        .await?
+                }
+                Store::Documents(session) => look_up(&order, known, session).await?,
+            };
             if !kept.orders && seen.orders == 0 && seen.lines == 0 {
                 gone += 1;
             } else if let Answer::Wrong(why) = seen.judged(&order, known).into() {
@@ -133,10 +166,11 @@ impl Hatshop {
 
 /// Of an order, as both tables have it first. What is no id of ours is one of zeros.
 fn id(row: &RowBuf) -> Id {
-    let text = row
-        .cell(0)
-        .and_then(Value::bytes)
-        .and_then(|text| text.try_into().ok());
+    id_of(row.cell(0).and_then(Value::bytes))
+}
+
+fn id_of(text: Option<&[u8]>) -> Id {
+    let text = text.and_then(|text| text.try_into().ok());
     text.map(Id).unwrap_or_default()
 }
 

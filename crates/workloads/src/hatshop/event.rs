@@ -249,18 +249,18 @@ impl Event {
     }
 }
 
-fn put(out: &mut Vec<u8>, texts: &[&str]) {
+pub fn put(out: &mut Vec<u8>, texts: &[&str]) {
     texts
         .iter()
         .for_each(|text| out.extend_from_slice(text.as_bytes()));
 }
 
-fn put_whole(out: &mut Vec<u8>, number: i64) {
+pub fn put_whole(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// As the article's example has them: 594.81, 168.9, 57.0. None is negative.
-fn put_hundredths(out: &mut Vec<u8>, hundredths: i64) {
+pub fn put_hundredths(out: &mut Vec<u8>, hundredths: i64) {
     put_whole(out, hundredths / 100);
     let (tenth, last) = ((hundredths / 10 % 10) as u8, (hundredths % 10) as u8);
     out.extend_from_slice(&[b'.', b'0' + tenth]);

@@ -1,13 +1,13 @@
 //! The load phase: orders and their lines, the same whoever loads them.
-use super::Hatshop;
 use super::event::loaded_ms;
 use super::requests::{line_values, order_values, with_line_ids};
 use super::schema::{LINE_COLUMNS, LINES, ORDERS, keeps_line_ids, write_ids};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::order_columns;
 use super::thread::{Effect, Thread};
+use super::{Hatshop, Store};
 use crate::prelude::*;
-use bakeoff_model::run::hatshop::HatshopSpec;
+use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 
 /// Orders of one chunk, and of one transaction.
 pub const CHUNK_ORDERS: u64 = 250;
@@ -24,17 +24,19 @@ impl Hatshop {
     pub(super) async fn load(
         &self,
         thread: &mut Thread,
-        session: &mut AnySql,
+        session: &mut Store,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
         let first = self.load_share().0 + first;
-        let stored = if session.dialect().transactions {
-            session.begin(Access::default()).await?;
-            let stored = self.load_orders(session, first, count).await;
-            session.end(stored).await?
-        } else {
-            self.load_orders(session, first, count).await?
+        let stored = match session {
+            Store::Documents(session) => self.load_documents(session, first..first + count).await?,
+            Store::Tables(session) if session.dialect().transactions => {
+                session.begin(Access::default()).await?;
+                let stored = self.load_orders(session, first, count).await;
+                session.end(stored).await?
+            }
+            Store::Tables(session) => self.load_orders(session, first, count).await?,
         };
         let mut order = self.shop.empty_order();
         for number in first..first + count {
@@ -83,17 +85,26 @@ impl Hatshop {
 /// Of more orders rows and bytes are estimated from the first: within half a per cent.
 const ORDERS_DRAWN_MOST: u64 = 50_000;
 
-/// Rows of both tables, and user bytes in them.
-pub fn loaded(spec: &HatshopSpec, shop: &Shop) -> (u64, u64) {
-    loaded_of(spec.orders, shop, |number, order| shop.order(number, order))
+/// Of a document the lines are a part.
+fn order_rows(spec: &HatshopSpec, order: &Order) -> u64 {
+    match spec.layout {
+        HatshopLayout::Documents => 1,
+        _ => 1 + order.lines.len() as u64,
+    }
 }
 
-fn loaded_of(orders: u64, shop: &Shop, mut draw: impl FnMut(u64, &mut Order)) -> (u64, u64) {
+/// Rows of both tables, or documents, and user bytes in them.
+pub fn loaded(spec: &HatshopSpec, shop: &Shop) -> (u64, u64) {
+    loaded_of(spec, shop, |number, order| shop.order(number, order))
+}
+
+fn loaded_of(spec: &HatshopSpec, shop: &Shop, mut draw: impl FnMut(u64, &mut Order)) -> (u64, u64) {
+    let orders = spec.orders;
     let drawn = orders.min(ORDERS_DRAWN_MOST);
     let (mut rows, mut bytes, mut order) = (0, 0, shop.empty_order());
     for number in 0..drawn {
         draw(number, &mut order);
-        rows += 1 + order.lines.len() as u64;
+        rows += order_rows(spec, &order);
         bytes += order_bytes(Status::Ordered);
         bytes += order.lines.iter().map(|line| line_bytes(shop, line)).sum::<u64>();
     }
@@ -114,7 +125,7 @@ mod tests {
         };
         let shop = Shop::new(&spec, 1);
         let mut drawn = 0;
-        let (rows, bytes) = loaded_of(spec.orders, &shop, |number, order| {
+        let (rows, bytes) = loaded_of(&spec, &shop, |number, order| {
             drawn += 1;
             shop.order(number, order);
         });

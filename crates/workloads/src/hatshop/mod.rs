@@ -3,12 +3,13 @@
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order; `list` draws the events and
 //! deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a
 //! `thread`, with what is `known` of its orders and what it did; `statements` are what it asks, `requests` carry an event
-//! out and judge the answer, `together` in one go: with `pipeline`, or where there are no transactions. `schema`, `load`
-//! and `check` are the phases before and after.
+//! out and judge the answer, `together` in one go: with `pipeline`, or where there are no transactions; `documents` does both
+//! for orders that are documents. `schema`, `load` and `check` are the phases before and after.
 //! Differences from the article: docs/reference/workloads/hatshop.md.
 
 mod check;
 mod digest;
+mod documents;
 mod event;
 mod known;
 mod list;
@@ -23,9 +24,12 @@ mod thread;
 mod together;
 
 use crate::account::Accounts;
+use crate::collections;
 use crate::prelude::*;
 use crate::rng::StreamHash;
 use crate::trouble::refuse;
+use bakeoff_model::any::AnyDocuments;
+use bakeoff_model::endpoint::Asked;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{Limit, Pacing, RunSpec};
 use event::{Event, Kind};
@@ -43,6 +47,21 @@ pub use thread::Thread;
 
 /// Raised when the same options and seed give other data or other events than before. Part of a data set's identity.
 pub const GENERATOR_VERSION: u32 = 1;
+
+/// Where orders are kept: in tables, or as documents.
+pub enum Store {
+    Tables(AnySql),
+    Documents(AnyDocuments),
+}
+
+impl Asked for Store {
+    fn asked(&self) -> Option<u32> {
+        match self {
+            Self::Tables(session) => Asked::asked(session),
+            Self::Documents(session) => Asked::asked(session),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub struct Hatshop {
@@ -205,7 +224,7 @@ impl Hatshop {
 type Worker = RefCell<Option<Dealer>>;
 
 impl Workload for Hatshop {
-    type Session = AnySql;
+    type Session = Store;
     type Worker = Worker;
     type Thread = Thread;
     type Evidence = Evidence;
@@ -234,10 +253,17 @@ impl Workload for Hatshop {
             .copied()
     }
 
-    async fn attach(&self, session: &mut AnySql) -> Result<(), OpError> {
-        match self.is_run {
-            true => statements::prepare(session, &self.spec).await,
-            false => Ok(()),
+    async fn attach(&self, session: &mut Store) -> Result<(), OpError> {
+        match session {
+            Store::Tables(session) if self.is_run => statements::prepare(session, &self.spec).await,
+            Store::Tables(_) => Ok(()),
+            Store::Documents(session) => {
+                documents::attach(session).await?;
+                match self.is_run {
+                    true => documents::prepare(session).await,
+                    false => Ok(()),
+                }
+            }
         }
     }
 
@@ -251,7 +277,7 @@ impl Workload for Hatshop {
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut AnySql,
+        session: &mut Store,
         probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let Some(step) = thread.step else {
@@ -265,7 +291,13 @@ impl Workload for Hatshop {
         thread.attempts += 1;
         thread.effect = Effect::default();
         let mut queries = Queries::default();
-        let found = self.carry_out(thread, step.known, session, &mut queries).await;
+        let found = match session {
+            Store::Tables(session) => self.carry_out(thread, step.known, session, &mut queries).await,
+            Store::Documents(session) => {
+                self.carry_out_on_documents(thread, step.known, session, &mut queries)
+                    .await
+            }
+        };
         probe.queries(queries);
         found.map(Answer::from)
     }
@@ -305,12 +337,22 @@ impl Workload for Hatshop {
         thread.hash.value()
     }
 
-    async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
-        self.create_tables(session, drop_existing).await
+    async fn create(&self, session: &mut Store, drop_existing: bool) -> Result<(), Trouble> {
+        match session {
+            Store::Tables(session) => self.create_tables(session, drop_existing).await,
+            Store::Documents(session) => {
+                collections::create(session, &documents::collection(), drop_existing).await
+            }
+        }
     }
 
-    async fn drop(&self, session: &mut AnySql) -> Result<(), Trouble> {
-        crate::tables::drop_all(session, &schema::table_names()).await
+    async fn drop(&self, session: &mut Store) -> Result<(), Trouble> {
+        match session {
+            Store::Tables(session) => {
+                crate::tables::drop_all(session, &schema::table_names(&self.spec)).await
+            }
+            Store::Documents(session) => collections::drop(session, &documents::collection()).await,
+        }
     }
 
     fn load_units(&self) -> u64 {
@@ -325,20 +367,23 @@ impl Workload for Hatshop {
         &self,
         _worker: &Worker,
         thread: &mut Thread,
-        session: &mut AnySql,
+        session: &mut Store,
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
         self.load(thread, session, first, count).await
     }
 
-    async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
-        self.read_tables(session).await
+    async fn scan_all(&self, session: &mut Store) -> Result<u64, OpError> {
+        match session {
+            Store::Tables(session) => self.read_tables(session).await,
+            Store::Documents(session) => self.each_document(session, |_, _| {}).await,
+        }
     }
 
     async fn check(
         &self,
-        session: &mut AnySql,
+        session: &mut Store,
         done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
@@ -365,8 +410,13 @@ impl Workload for Hatshop {
 
 /// An update is right when it found its row. Where there are transactions they are used; otherwise batches will do.
 pub fn needs(spec: &HatshopSpec) -> Needs {
+    let documents = spec.layout == HatshopLayout::Documents;
+    let attributes = spec.update_attribute > 0.0 || spec.events_file.is_some();
     Needs {
-        offers: Offers::NONE.and_if(spec.pipeline, Offer::Pipeline),
+        offers: Offers::NONE
+            .and_if(spec.pipeline, Offer::Pipeline)
+            .and_if(documents && attributes, Offer::Revisions),
+        patches: documents && (spec.update > 0.0 || spec.events_file.is_some()),
         affected: Affected::Found,
         ..Needs::default()
     }

@@ -70,18 +70,20 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn order(&mut self, row: &RowBuf, known: Known) {
+    /// `cell`: of an order's row, by its place in [`super::schema::ORDER_COLUMNS`].
+    pub fn order<'a>(&mut self, cell: impl Fn(usize) -> Option<Value<'a>>, known: Known) {
         self.orders += 1;
-        self.sub_total_cents = units(row.cell(4), 2);
-        let status = row.cell(3).and_then(Value::bytes);
+        self.sub_total_cents = units(cell(4), 2);
+        let status = cell(3).and_then(Value::bytes);
         self.status_is_known = known
             .status
             .is_none_or(|known| status == Some(known.name().as_bytes()));
     }
 
-    pub fn line(&mut self, row: &RowBuf) {
+    /// `cell`: of a line's row, by its place in [`super::schema::LINE_COLUMNS`].
+    pub fn line<'a>(&mut self, cell: impl Fn(usize) -> Option<Value<'a>>) {
         self.lines += 1;
-        self.sum_cents += units(row.cell(6), 2).unwrap_or_default();
+        self.sum_cents += units(cell(6), 2).unwrap_or_default();
     }
 
     pub fn judged(&self, order: &Order, known: Known) -> Found {
@@ -278,7 +280,7 @@ fn count_write(affected: Option<u64>, queries: &mut Queries) {
     queries.other += u32::from(!touched);
 }
 
-fn rows_found(affected: Option<u64>, all: u64, known: Known, otherwise: &'static str) -> Found {
+pub fn rows_found(affected: Option<u64>, all: u64, known: Known, otherwise: &'static str) -> Found {
     let mut found = Found::RIGHT;
     found.check(affected.is_none_or(|rows| known.allows(rows, all)), otherwise);
     found

@@ -58,7 +58,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         label: label(&read),
         loaded_rows,
         size_estimate_bytes,
-        tables: table_names(),
+        tables: table_names(spec),
         operations: with_share(spec).map(|kind| kind.name().into()).collect(),
         writes: with_share(spec).any(|kind| kind != Event::Read),
         users_max: users_max(spec),
@@ -100,6 +100,7 @@ fn label(read: &Read<Options>) -> String {
     let layout = match spec.layout {
         HatshopLayout::LineItems => "line_items",
         HatshopLayout::LineItemsByOrder => "line_items_by_order",
+        HatshopLayout::Documents => "documents",
     };
     let mut options = vec![format!("{} orders", spec.orders), layout.to_owned()];
     options.extend(spec.events_file.as_ref().map(|file| file.name.clone()));
@@ -169,6 +170,10 @@ pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
         let hint = "name the file with `events_file`, or leave `events_sha256` out";
         let what = "it is the SHA-256 of a file of events, and no file is named";
         return Err(refuse("events_sha256", what, hint));
+    }
+    if spec.pipeline && spec.layout == HatshopLayout::Documents {
+        let what = "an order that is a document needs one request, so there is nothing to send together";
+        return Err(refuse("pipeline", what, "leave `pipeline` out"));
     }
     if Event::ALL.iter().all(|kind| kind.share(spec) == 0.0) {
         let hint = "give one of them a share, read = 1 for instance";

@@ -27,13 +27,17 @@ pub const LINE_COLUMNS: [&str; 7] = [
 ];
 
 /// The one that refers to the other first: as they are dropped.
-pub fn table_names() -> Vec<String> {
-    [LINES, ORDERS].map(str::to_owned).to_vec()
+pub fn table_names(spec: &HatshopSpec) -> Vec<String> {
+    let all: &[&str] = match spec.layout {
+        HatshopLayout::Documents => &[ORDERS],
+        _ => &[LINES, ORDERS],
+    };
+    all.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// Lines can be found by their order.
 pub fn has_index(spec: &HatshopSpec) -> bool {
-    spec.layout == HatshopLayout::LineItemsByOrder || spec.secondary_index
+    spec.layout != HatshopLayout::LineItems || spec.secondary_index
 }
 
 /// What rows of the table are found by, first of all.
@@ -51,7 +55,7 @@ fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> 
     let suffix = dialect.table_suffix;
     let key = match spec.layout {
         HatshopLayout::LineItems => "line_item_id",
-        HatshopLayout::LineItemsByOrder => "order_id, line_item_id",
+        _ => "order_id, line_item_id",
     };
     let must = if dialect.constraints { " NOT NULL" } else { "" };
     let money = dialect.decimal_type.replace("{}", "12, 2");
@@ -92,7 +96,7 @@ impl Hatshop {
         session: &mut AnySql,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
-        tables::make_way(session, &table_names(), drop_existing).await?;
+        tables::make_way(session, &table_names(&self.spec), drop_existing).await?;
         for (table, sql) in create(&self.spec, session.dialect()) {
             let created = session.execute_text(&sql).await;
             created.map_err(|e| trouble::setup("create the table", table, &e))?;

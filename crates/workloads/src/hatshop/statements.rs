@@ -73,7 +73,7 @@ fn texts(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(String, bool)> {
     };
     let line = match spec.layout {
         HatshopLayout::LineItems => "line_item_id = ?",
-        HatshopLayout::LineItemsByOrder => "line_item_id = ? AND order_id = ?",
+        _ => "line_item_id = ? AND order_id = ?",
     };
     let mut texts = vec![
         (

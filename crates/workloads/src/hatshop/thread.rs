@@ -55,11 +55,14 @@ impl Effect {
     }
 }
 
-/// What a user sends together, and the list of line ids that it writes, or the ids that it has read. Empty before it is used.
+/// What a user sends together, and the list of line ids that it writes, or the ids that it has read; or a document, and the
+/// revision that it is written over. Empty before it is used.
 #[derive(Debug, Default)]
 pub struct Together {
     pub(super) requests: Pipeline,
     pub(super) line_ids: Vec<u8>,
+    pub(super) document: Vec<u8>,
+    pub(super) revision: Vec<u8>,
 }
 
 impl Together {

@@ -26,11 +26,11 @@ impl Hatshop {
         let mut seen = Seen::default();
         let key = [Value::Text(&order.id.0)];
         let Some(lists) = keeps_line_ids(&self.spec, session.dialect()) else {
-            let mut each = |row: &RowBuf| seen.order(row, known);
+            let mut each = |row: &RowBuf| seen.order(|place| row.cell(place), known);
             session
                 .query(Question::Order.statement(), &key, &mut each)
                 .await?;
-            let mut each = |row: &RowBuf| seen.line(row);
+            let mut each = |row: &RowBuf| seen.line(|place| row.cell(place));
             session
                 .query(Question::Lines.statement(), &key, &mut each)
                 .await?;
@@ -41,7 +41,7 @@ impl Hatshop {
         together.ask_each(Question::Lines);
         queries.read += 1 + together.requests.len() as u32;
         if !together.requests.is_empty() {
-            let mut each = |row: &RowBuf| seen.line(row);
+            let mut each = |row: &RowBuf| seen.line(|place| row.cell(place));
             session.query_all(&together.requests, &mut each).await?;
         }
         Ok(seen)
@@ -116,7 +116,7 @@ async fn read_order(
     together.clear();
     let line_ids = &mut together.line_ids;
     let mut each = |row: &RowBuf| {
-        seen.order(row, known);
+        seen.order(|place| row.cell(place), known);
         let list = row.cell(ORDER_COLUMNS.len()).and_then(Value::bytes);
         read_ids(lists, list.unwrap_or_default(), line_ids);
     };
@@ -169,8 +169,8 @@ impl Hatshop {
         requests.push(Question::Lines.statement(), &key);
         let mut seen = Seen::default();
         let mut each = |place: usize, part: Part<'_>| match (place, part) {
-            (0, Part::Row(row)) => seen.order(row, known),
-            (_, Part::Row(row)) => seen.line(row),
+            (0, Part::Row(row)) => seen.order(|place| row.cell(place), known),
+            (_, Part::Row(row)) => seen.line(|place| row.cell(place)),
             (_, Part::End(..)) => {}
         };
         session.run_pipeline(requests, &mut each).await?;

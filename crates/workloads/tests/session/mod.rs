@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 pub mod documents;
+pub mod drawer;
 pub mod graph;
 pub mod hats;
 pub mod sql;

@@ -1,6 +1,6 @@
 //! What a run of the Hat Shop is known to have done.
 use bakeoff_model::run::hatshop::HatshopSpec;
-use bakeoff_workloads::hatshop::Hatshop;
+use bakeoff_workloads::hatshop::{Hatshop, Store};
 use bakeoff_workloads::prelude::*;
 
 use crate::session::hats::Hats;
@@ -18,7 +18,7 @@ fn retried(create: f64, last: Outcome) -> (u64, u64) {
         ..HatshopSpec::default()
     };
     let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
-    let mut session = AnySql::new(Hats::new());
+    let mut session = Store::Tables(AnySql::new(Hats::new()));
     now(hatshop.attach(&mut session)).unwrap();
     let worker = Workload::worker(&hatshop, 0);
     let mut thread = Workload::thread(&hatshop, &worker, ThreadId::FIRST);
