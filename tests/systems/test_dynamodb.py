@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from bakeoff.analysis.metric import Observed
+from bakeoff.analysis.registry import metric
 from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.levels import PACKAGER
@@ -295,6 +297,61 @@ def test_documents_go_from_plan_to_report(tmp_path: Path) -> None:
     assert run.valid
     assert all(check.ok for check in run.checks)
     assert len({series.operation for series in run.series}) >= 7
+
+
+BATCHES = """
+title = "What its requests consume"
+
+[systems.dynamodb-local]
+start = {{ heap_mib = 256 }}
+{modes}
+
+[workload]
+kind = "documents"
+records = 200
+batch = 10
+get = 0
+get_batch = {reads}
+put_batch = {writes}
+
+[workload.template]
+text = "text:1000"
+
+[measure]
+threads = 2
+warm_up = 0
+operations = 100
+repetitions = 1
+reset = "reload"
+"""
+
+
+@pytest.mark.usefixtures("version")
+@pytest.mark.parametrize(
+    ("modes", "reads", "writes", "read_units", "write_units"),
+    [
+        ("", 1, 0, 5.0, 0.0),
+        ("consistent_read = true", 1, 0, 10.0, 0.0),
+        ("transactional_batches = true", 1, 0, 20.0, 0.0),
+        ("", 0, 1, 0.0, 20.0),
+        ("transactional_batches = true", 0, 1, 0.0, 8.0),  # the emulator says so; the service charges 40
+    ],
+)
+def test_the_units_that_requests_consume_are_a_metric(
+    tmp_path: Path, modes: str, reads: int, writes: int, read_units: float, write_units: float
+) -> None:
+    """Ten documents of between 1 and 2 KB: half a unit for an eventual read, one for a strong one, two in a
+    transaction; two units for a write, four in a transaction. Source: Amazon DynamoDB Developer Guide, "Read and write
+    capacity"."""
+    text = BATCHES.format(modes=modes, reads=reads, writes=writes)
+    done = bakeoff("run", write_plan(tmp_path, text), "--together", "--allow-disturbed", cwd=tmp_path)
+    assert done.code == 0, done.err + done.out
+    bundle = only_bundle(tmp_path)
+    (run,) = bundle.runs
+    assert run.valid
+    assert all(check.ok for check in run.checks)
+    found = [metric(f"{kind}_units_per_op").of(Observed(run)) for kind in ("read", "write")]
+    assert found == [pytest.approx(read_units), pytest.approx(write_units)]
 
 
 @pytest.mark.usefixtures("version")

@@ -15,6 +15,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.findings.run_values import observed, run_values
+from bakeoff.model.boundary import CapacityUnits
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
@@ -124,6 +125,15 @@ def test_transactions_that_the_server_counted_are_reported_per_minute(bundle: Bu
     assert value == 450.0
     assert found.words(value) == "450/min"
     assert found.of(Observed(bundle.runs[0])) is None
+
+
+def test_capacity_units_are_per_operation_and_none_where_a_system_has_no_such(bundle: Bundle) -> None:
+    run = bundle.runs[0]
+    achieved = run.rate_ops_per_s * run.window_s
+    charged = run.model_copy(update={"capacity_units": CapacityUnits(read=achieved / 2, write=0.0)})
+    assert metric("read_units_per_op").of(Observed(charged)) == pytest.approx(0.5)
+    assert metric("write_units_per_op").of(Observed(charged)) == 0.0
+    assert metric("read_units_per_op").of(Observed(run)) is None
 
 
 def test_times_of_an_overloaded_run_are_not_stated(bundle: Bundle) -> None:

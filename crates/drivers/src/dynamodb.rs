@@ -17,6 +17,7 @@ use crate::server::account::{Secret, TlsSpec};
 use crate::server::http::Route;
 use crate::server::target::Protocol;
 use bakeoff_model::any::AnyDocuments;
+use bakeoff_model::capacity::CapacityMeter;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::endpoint::Endpoint as Place;
 use bakeoff_model::needs::{Needs, Offer, Offers};
@@ -26,7 +27,7 @@ use calls::{Calls, Endpoint};
 use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub use session::DynamodbSession;
+pub use session::{DynamodbSession, Modes};
 use signature::Scope;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +85,10 @@ pub struct DynamodbSpec {
     /// Reads see every write that was acknowledged, at twice the price, and without indexes on paths, which have no such reads.
     #[serde(default)]
     pub consistent_read: bool,
+    /// Batches are transactions (TransactGetItems, TransactWriteItems), at twice the price: up to 100 documents are read or stored
+    /// together or not at all.
+    #[serde(default)]
+    pub transactional_batches: bool,
 }
 
 fn first_region() -> String {
@@ -100,6 +105,7 @@ impl Default for DynamodbSpec {
             region: first_region(),
             profile: None,
             consistent_read: false,
+            transactional_batches: false,
         }
     }
 }
@@ -130,7 +136,8 @@ fn driver(spec: &RunSpec) -> Result<DynamodbDriver, Trouble> {
 
 pub struct DynamodbDriver {
     endpoints: Vec<Arc<Endpoint>>,
-    consistent: bool,
+    meter: Arc<CapacityMeter>,
+    modes: Modes,
     timeout: Duration,
 }
 
@@ -163,10 +170,15 @@ impl DynamodbDriver {
         let (password, profile) = (spec.password.as_ref(), spec.profile.as_deref());
         let credentials = credentials::find(&spec.user, password, profile, PLACE, &environment)?;
         let scope = Arc::new(Scope::new(credentials, &spec.region, "dynamodb"));
-        let endpoint = |route: Arc<Route>| Arc::new(Endpoint::new(route, scope.clone()));
+        let meter = Arc::new(CapacityMeter::default());
+        let endpoint = |route: Arc<Route>| Arc::new(Endpoint::new(route, scope.clone(), meter.clone()));
         Ok(Self {
             endpoints: routes.into_iter().map(endpoint).collect(),
-            consistent: spec.consistent_read,
+            modes: Modes {
+                consistent: spec.consistent_read,
+                transactional: spec.transactional_batches,
+            },
+            meter,
             timeout,
         })
     }
@@ -178,13 +190,16 @@ impl Driver for DynamodbDriver {
     type Session = DynamodbSession;
 
     fn offers(&self) -> Offers {
-        match self.consistent {
+        match self.modes.consistent {
             true => OFFERS.without(LACKS_WHEN_CONSISTENT),
             false => OFFERS,
         }
     }
     fn client(&self) -> &'static str {
         "wire"
+    }
+    fn capacity(&self) -> Option<Arc<CapacityMeter>> {
+        Some(self.meter.clone())
     }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
@@ -202,7 +217,7 @@ impl Driver for DynamodbDriver {
         drawn.map_err(|_| errors::client("this machine has no random numbers"))?;
         Ok(DynamodbSession::new(
             calls,
-            self.consistent,
+            self.modes,
             u64::from_le_bytes(random),
         ))
     }

@@ -3,6 +3,7 @@ use crate::control::{Axis, Control, Sink};
 use crate::routes::Routes;
 use crate::runner::{self, Runner};
 use crate::serving::Serving;
+use bakeoff_model::capacity::CapacityMeter;
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::time::sleep;
@@ -29,6 +30,7 @@ pub struct Terms {
     pub runner: RunnerKind,
     /// The driver's name of its client library.
     pub client: &'static str,
+    pub capacity: Option<Arc<CapacityMeter>>,
     /// Of the run's sessions.
     pub routes: Routes,
     pub serving: Serving,

@@ -6,6 +6,7 @@
 //!
 //! Drivers keep [`Driver`]; everybody else knows objects ([`AnyDriver`]), whose sessions are of one shape ([`Make`]).
 use crate::any::{AnyDocuments, AnyRecords, AnySql};
+use crate::capacity::CapacityMeter;
 use crate::needs::{Needs, Offers};
 use crate::outcome::{OpError, Trouble};
 use crate::run::{RunSpec, RunnerKind};
@@ -27,6 +28,10 @@ pub trait Driver: Send + Sync + Sized + 'static {
     fn offers(&self) -> Offers;
     /// Name of the client library that speaks to the system; every report shows it.
     fn client(&self) -> &'static str;
+    /// Of a service that says what each request consumed.
+    fn capacity(&self) -> Option<Arc<CapacityMeter>> {
+        None
+    }
     /// Called once on each worker thread, inside its runner.
     async fn open(&self, worker: usize) -> Result<Self::Client, Trouble>;
     /// Connects, applies what is asked of a session (isolation, session variables, what `needs` says of counts) and checks
@@ -52,6 +57,7 @@ pub trait AnyDriver<S>: Send + Sync {
     fn runners(&self) -> &'static [RunnerKind];
     fn offers(&self) -> Offers;
     fn client(&self) -> &'static str;
+    fn capacity(&self) -> Option<Arc<CapacityMeter>>;
     fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<S>>, Trouble>>;
     fn close(&self) -> Result<(), Trouble>;
 }
@@ -112,6 +118,9 @@ impl<D: Driver> AnyDriver<D::Session> for Arc<D> {
     fn client(&self) -> &'static str {
         D::client(self)
     }
+    fn capacity(&self) -> Option<Arc<CapacityMeter>> {
+        D::capacity(self)
+    }
     fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<D::Session>>, Trouble>> {
         Box::pin(async move {
             let client = D::open(self, worker).await?;
@@ -157,6 +166,9 @@ impl<A: 'static, B: 'static> AnyDriver<B> for Formed<Box<dyn AnyDriver<A>>, A, B
     }
     fn client(&self) -> &'static str {
         self.of.client()
+    }
+    fn capacity(&self) -> Option<Arc<CapacityMeter>> {
+        self.of.capacity()
     }
     fn open(&self, worker: usize) -> Erased<'_, Result<Box<dyn AnyClient<B>>, Trouble>> {
         Box::pin(async move {

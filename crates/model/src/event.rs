@@ -1,5 +1,6 @@
 //! What the engine answers: one JSON line per event on stdout, in this order: `ready`, then `interval` once a second
 //! (run) or `progress` (load), `warning` at any time, and `result` or `error` last.
+use crate::capacity::CapacityUnits;
 use crate::outcome::{Outcome, Trouble};
 use crate::run::{ClientSpec, IoKind, Phase, RunnerKind};
 use schemars::JsonSchema;
@@ -198,6 +199,9 @@ pub struct RunResult {
     /// Of a system that has nodes, in the order of its endpoints.
     pub nodes: Vec<NodeResult>,
     pub cost: ClientCost,
+    /// Consumed in the window, by what the service said with each answer. Absent: this system has no such units.
+    #[serde(default)]
+    pub capacity_units: Option<CapacityUnits>,
     pub latency_probe: Option<LatencyProbe>,
     /// Of a run: what it did to the data, for the checks that follow: a document of the workload's own, which others only
     /// carry. Null in other phases.

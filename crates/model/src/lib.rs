@@ -11,6 +11,7 @@
 #![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
 
 pub mod any;
+pub mod capacity;
 pub mod deadlines;
 pub mod dialect;
 pub mod document;

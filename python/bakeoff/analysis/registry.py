@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from ..model.boundary import Rate
 from ..model.records.bundle import LoadRecord
@@ -131,6 +132,14 @@ def _queries(seen: Observed) -> float | None:
     counts, window_s = seen.run.queries, seen.run.window_s
     total = counts.read + counts.write + counts.other
     return total / window_s if total and window_s > 0 else None
+
+
+def _units(kind: Literal["read", "write"]) -> OfRun:
+    def of(seen: Observed) -> float | None:
+        units = seen.run.capacity_units
+        return None if units is None else _per_op(getattr(units, kind), seen)
+
+    return of
 
 
 def _server_transactions(seen: Observed) -> float | None:
@@ -278,6 +287,17 @@ METRICS: tuple[Metric, ...] = (
         "Commits and rollbacks of all clients by the server's own counters; MariaDB and MySQL count only the"
         " statements COMMIT and ROLLBACK. Only for a single server.",
         _server_transactions,
+    ),
+    *(
+        Metric(
+            f"{kind}_units_per_op",
+            "count",
+            "lower",
+            f"{kind} capacity units per operation",
+            f"{kind.capitalize()} capacity units that the service said it consumed, per operation; only for DynamoDB.",
+            _units(kind),
+        )
+        for kind in ("read", "write")
     ),
     Metric(
         "client_cpu_us_per_op",

@@ -531,6 +531,13 @@ class LoggedEvents(Document):
     cpu_ns: int = 0
 
 
+class CapacityUnits(Document):
+    """What a cloud service charges for."""
+
+    read: float
+    write: float
+
+
 class RunResult(Document):
     event: Literal["result"] = "result"
     format: int
@@ -566,6 +573,8 @@ class RunResult(Document):
     stream_hashes: list[str]
     nodes: list[NodeResult]
     cost: ClientCost
+    #: Consumed in the window, by what a service said with each answer; None: the system has no such units.
+    capacity_units: CapacityUnits | None = None
     latency_probe: LatencyProbe | None
     #: What a run did to the data: a document of the workload's own, which only its checks read.
     evidence: JsonValue

@@ -12,6 +12,7 @@ from ..analysis.histograms import Histogram, merge, to_document
 from ..analysis.percentiles import Distribution, decode, distribution, merge_documents
 from ..analysis.validity.checks import TENTH_NS
 from ..model.boundary import (
+    CapacityUnits,
     HistogramDoc,
     Interval,
     NodeResult,
@@ -35,6 +36,7 @@ class Merged:
     pool_wait: HistogramDoc
     #: Of the operations that `ok` counts, failed attempts included.
     queries: QueryCounts
+    capacity_units: CapacityUnits | None
     distribution: Distribution
     headline: HistogramDoc
     nodes: list[NodeResult]
@@ -106,6 +108,7 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
         lateness=merge_documents([r.lateness for r in results]),
         pool_wait=merge_documents([r.pool_wait for r in results]),
         queries=add_queries(r.queries for r in results),
+        capacity_units=add_units(r.capacity_units for r in results),
         distribution=spread,
         headline=to_document(spread.waited),
         nodes=merge_nodes([r.nodes for r in results]),
@@ -144,6 +147,12 @@ def add_outcomes(counts: Iterable[Mapping[OutcomeName, int]]) -> dict[OutcomeNam
 def add_queries(counts: Iterable[QueryCounts]) -> QueryCounts:
     listed = list(counts)
     return QueryCounts(**{kind: sum(getattr(c, kind) for c in listed) for kind in QueryCounts.model_fields})
+
+
+def add_units(consumed: Iterable[CapacityUnits | None]) -> CapacityUnits | None:
+    known = [units for units in consumed if units is not None]
+    total = CapacityUnits(read=sum(units.read for units in known), write=sum(units.write for units in known))
+    return total if known else None
 
 
 def merge_operation_times(times: Iterable[OperationTimes]) -> list[OperationTimes]:

@@ -32,7 +32,8 @@ from .sampler import Sampler
 #: Fields that a record has from the merged results, and those that it adds up over clients.
 _OF_ALL = (
     *("window_s", "rate_ops_per_s", "completed", "ok", "ok_from_warm_up", "revoked", "error_ratio", "headline"),
-    *("series", "nodes", "queries", "lateness", "pool_wait", "unfinished_by_operation", "user_bytes_written"),
+    *("series", "nodes", "queries", "capacity_units", "lateness", "pool_wait", "unfinished_by_operation"),
+    "user_bytes_written",
 )
 _SUMMED = ("retries", "retries_after_conflict", "reconnects", "connections_lost")
 

@@ -4,6 +4,8 @@
 use super::errors;
 use super::signature::{ALGORITHM, SIGNATURE_BYTES, Scope, Signer, digest, hex};
 use crate::server::http::{Http, Route, Template};
+use bakeoff_model::capacity::{CapacityMeter, CapacityUnits};
+use bakeoff_model::json;
 use bakeoff_model::outcome::OpError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,11 +22,13 @@ pub enum Action {
     PutItem,
     Query,
     Scan,
+    TransactGetItems,
+    TransactWriteItems,
     UpdateItem,
 }
 
 impl Action {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::BatchGetItem,
         Self::BatchWriteItem,
         Self::CreateTable,
@@ -35,6 +39,8 @@ impl Action {
         Self::PutItem,
         Self::Query,
         Self::Scan,
+        Self::TransactGetItems,
+        Self::TransactWriteItems,
         Self::UpdateItem,
     ];
 
@@ -50,12 +56,31 @@ impl Action {
             Self::PutItem => "PutItem",
             Self::Query => "Query",
             Self::Scan => "Scan",
+            Self::TransactGetItems => "TransactGetItems",
+            Self::TransactWriteItems => "TransactWriteItems",
             Self::UpdateItem => "UpdateItem",
         }
+    }
+
+    /// How units count that it has consumed. Of tables themselves nothing is consumed.
+    fn consumes(self, units: f64) -> Option<CapacityUnits> {
+        let (read, write) = match self {
+            Self::BatchGetItem | Self::GetItem | Self::Query | Self::Scan | Self::TransactGetItems => {
+                (units, 0.0)
+            }
+            Self::BatchWriteItem
+            | Self::DeleteItem
+            | Self::PutItem
+            | Self::TransactWriteItems
+            | Self::UpdateItem => (0.0, units),
+            Self::CreateTable | Self::DeleteTable | Self::DescribeTable => return None,
+        };
+        Some(CapacityUnits { read, write })
     }
 }
 
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+const SAY_CONSUMED: &[u8] = b",\"ReturnConsumedCapacity\":\"TOTAL\"}";
 
 /// Requests of one action, but for what changes.
 struct Prepared {
@@ -69,6 +94,7 @@ struct Prepared {
 pub struct Endpoint {
     pub route: Arc<Route>,
     scope: Arc<Scope>,
+    meter: Arc<CapacityMeter>,
     /// By `Action`.
     prepared: Vec<Prepared>,
     /// The field `Authorization` around the day of the signature.
@@ -77,7 +103,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    pub fn new(route: Arc<Route>, scope: Arc<Scope>) -> Self {
+    pub fn new(route: Arc<Route>, scope: Arc<Scope>, meter: Arc<CapacityMeter>) -> Self {
         let credentials = scope.credentials();
         let token = credentials.token.as_deref();
         let names = match token {
@@ -109,6 +135,7 @@ impl Endpoint {
             signed: signed.into_bytes(),
             route: route.clone(),
             scope,
+            meter,
         }
     }
 }
@@ -158,11 +185,22 @@ impl Calls {
         self.http.body()
     }
 
+    /// What is written of it so far.
+    pub fn request(&mut self) -> Result<&mut Vec<u8>, OpError> {
+        self.http.request()
+    }
+
     /// Signs and sends what was begun. Errors: the service's own, too.
     #[inline]
     pub async fn send(&mut self) -> Result<&[u8], OpError> {
         let action = self.action;
         let prepared = &self.endpoint.prepared[action as usize];
+        let charged = action.consumes(0.0).is_some();
+        if charged {
+            let request = self.http.request()?;
+            request.pop();
+            request.extend_from_slice(SAY_CONSUMED);
+        }
         let (head, body) = self.http.written()?;
         let request = digest(&[
             &prepared.before,
@@ -174,7 +212,12 @@ impl Calls {
         head[place].copy_from_slice(&self.signer.sign(&request));
         let sent = self.http.exchange().await;
         match sent.map_err(|error| error.with_statement(action.name()))? {
-            200 => Ok(self.http.answer()),
+            200 => {
+                if let Some(units) = action.consumes(consumed(self.http.answer())) {
+                    self.endpoint.meter.add(units);
+                }
+                Ok(self.http.answer())
+            }
             status => Err(errors::refused(status, self.http.answer(), action.name())),
         }
     }
@@ -186,9 +229,35 @@ impl Calls {
     }
 }
 
+/// Units that an answer says its request consumed, of all tables.
+fn consumed(answer: &[u8]) -> f64 {
+    let said = json::at(answer, ["ConsumedCapacity"]).unwrap_or_default();
+    let units = |table: &[u8]| {
+        let digits = json::at(table, ["CapacityUnits"]).and_then(|digits| std::str::from_utf8(digits).ok());
+        digits
+            .and_then(|digits| digits.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    match said.first() {
+        Some(b'[') => json::Elements::of(said).map(units).sum(),
+        _ => units(said),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_those_of_all_tables() {
+        assert_eq!(
+            consumed(br#"{"Item":{},"ConsumedCapacity":{"TableName":"t","CapacityUnits":0.5}}"#),
+            0.5
+        );
+        let two = br#"{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2.0},{"CapacityUnits":1.0}]}"#;
+        assert_eq!(consumed(two), 3.0);
+        assert_eq!(consumed(b"{}"), 0.0);
+    }
 
     #[test]
     fn actions_are_in_the_order_of_their_numbers() {

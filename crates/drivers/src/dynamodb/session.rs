@@ -20,6 +20,7 @@ use std::time::Duration;
 /// Of one request.
 const GETS_MAX: usize = 100;
 const PUTS_MAX: usize = 25;
+const TRANSACTION_MAX: usize = 100;
 /// How often the rest of a batch is sent again. The waits double up to the longest: half a minute in all.
 const TRIES_MAX: u32 = 20;
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -27,9 +28,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const LOOKS_MAX: u32 = 3000;
 const LOOKED_EVERY: Duration = Duration::from_millis(200);
 
+/// How a session's requests are made.
+#[derive(Clone, Copy)]
+pub struct Modes {
+    pub consistent: bool,
+    /// Of batches.
+    pub transactional: bool,
+}
+
 pub struct DynamodbSession {
     calls: Calls,
-    consistent: bool,
+    modes: Modes,
     collections: Vec<Attached>,
     found: Found,
     text: Vec<u8>,
@@ -39,10 +48,10 @@ pub struct DynamodbSession {
 }
 
 impl DynamodbSession {
-    pub fn new(calls: Calls, consistent: bool, revision: u64) -> Self {
+    pub fn new(calls: Calls, modes: Modes, revision: u64) -> Self {
         Self {
             calls,
-            consistent,
+            modes,
             collections: Vec::new(),
             found: Found::default(),
             text: Vec::new(),
@@ -130,10 +139,10 @@ impl DynamodbSession {
     ) -> Result<(), OpError> {
         let collection = &self.collections[collection.0 as usize];
         // Indexes follow their tables after a while, and have no consistent reads.
-        let by = by_index(conditions, collection).filter(|_| !self.consistent);
+        let by = by_index(conditions, collection).filter(|_| !self.modes.consistent);
         let action = by.map_or(Action::Scan, |_| Action::Query);
         let body = self.calls.begin(action).await?;
-        begin(body, collection, self.consistent);
+        begin(body, collection, self.modes.consistent);
         looked_for(body, collection, conditions, by, select);
         if select.is_none() {
             body.extend_from_slice(b",\"Select\":\"COUNT\"");
@@ -193,6 +202,68 @@ impl DynamodbSession {
             }
             self.send_rest(Action::BatchWriteItem, tries).await?;
         }
+        Ok(())
+    }
+
+    /// New documents in one transaction, at most [`TRANSACTION_MAX`].
+    async fn put_together(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<(), OpError> {
+        self.begin_together(Action::TransactWriteItems).await?;
+        for (place, document) in documents.iter().enumerate() {
+            let revision = self.next_revision();
+            let collection = &self.collections[collection.0 as usize];
+            let body = self.calls.request()?;
+            body.extend_from_slice(if place > 0 { b",{\"Put\":" } else { b"{\"Put\":" });
+            begin(body, collection, false);
+            body.extend_from_slice(b",\"Item\":");
+            item(body, collection, *document, &revision)?;
+            expected(body, Expect::Absent);
+            body.extend_from_slice(b"}}");
+        }
+        self.calls.request()?.extend_from_slice(b"]}");
+        self.calls.send().await.map(|_| ())
+    }
+
+    /// Documents as they are at one moment, at most [`TRANSACTION_MAX`]. A key asked for twice counts once.
+    async fn get_together(
+        &mut self,
+        collection: Collection,
+        keys: &[&[u8]],
+        select: Select<'_>,
+        each: &mut dyn FnMut(&Found),
+    ) -> Result<u64, OpError> {
+        self.begin_together(Action::TransactGetItems).await?;
+        let attached = &self.collections[collection.0 as usize];
+        let body = self.calls.request()?;
+        for (place, key) in keys.iter().enumerate() {
+            if keys[..place].contains(key) {
+                continue;
+            }
+            body.extend_from_slice(if place > 0 { b",{\"Get\":" } else { b"{\"Get\":" });
+            begin(body, attached, false);
+            body.extend_from_slice(b",\"Key\":");
+            open_key(body, key);
+            body.push(b'}');
+            projection(body, attached, select);
+            body.extend_from_slice(b"}}");
+        }
+        body.extend_from_slice(b"]}");
+        let answer = self.calls.send().await?;
+        let answers = json::at(answer, ["Responses"]).ok_or_else(|| malformed("it has no responses"))?;
+        let mut seen = 0;
+        for one in Elements::of(answers) {
+            // Of a missing document the answer is empty.
+            if let Some(item) = json::at(one, ["Item"]) {
+                fill(&mut self.found, item, select, attached, &mut self.text)?;
+                each(&self.found);
+                seen += 1;
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn begin_together(&mut self, action: Action) -> Result<(), OpError> {
+        let body = self.calls.begin(action).await?;
+        body.extend_from_slice(b"{\"TransactItems\":[");
         Ok(())
     }
 }
@@ -355,12 +426,12 @@ impl DocumentSession for DynamodbSession {
             collections,
             found,
             text,
-            consistent,
+            modes,
             ..
         } = self;
         let collection = &collections[collection.0 as usize];
         let body = calls.begin(Action::GetItem).await?;
-        begin(body, collection, *consistent);
+        begin(body, collection, modes.consistent);
         body.extend_from_slice(b",\"Key\":");
         open_key(body, key);
         body.push(b'}');
@@ -382,12 +453,18 @@ impl DocumentSession for DynamodbSession {
         each: &mut dyn FnMut(&Found),
     ) -> Result<u64, OpError> {
         let mut seen = 0;
+        if self.modes.transactional {
+            for some in keys.chunks(TRANSACTION_MAX) {
+                seen += self.get_together(collection, some, select, each).await?;
+            }
+            return Ok(seen);
+        }
         for (from, some) in keys.chunks(GETS_MAX).enumerate() {
             let before = from * GETS_MAX;
             let Self {
                 calls,
                 collections,
-                consistent,
+                modes,
                 ..
             } = &mut *self;
             let attached = &collections[collection.0 as usize];
@@ -410,7 +487,7 @@ impl DocumentSession for DynamodbSession {
                 continue;
             }
             body.push(b']');
-            if *consistent {
+            if modes.consistent {
                 body.extend_from_slice(b",\"ConsistentRead\":true");
             }
             projection(body, attached, select);
@@ -473,8 +550,14 @@ impl DocumentSession for DynamodbSession {
         }
     }
 
-    /// The service has no condition on a document of a batch: one that exists is replaced.
+    /// Outside of transactions the service has no condition on a document of a batch: one that exists is replaced.
     async fn put_batch(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<u64, OpError> {
+        if self.modes.transactional {
+            for some in documents.chunks(TRANSACTION_MAX) {
+                self.put_together(collection, some).await?;
+            }
+            return Ok(documents.len() as u64);
+        }
         for some in documents.chunks(PUTS_MAX) {
             self.put_some(collection, some).await?;
         }

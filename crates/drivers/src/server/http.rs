@@ -267,8 +267,9 @@ impl Http {
         true
     }
 
+    /// What is written of it so far.
     #[inline]
-    fn request(&mut self) -> Result<&mut Vec<u8>, OpError> {
+    pub fn request(&mut self) -> Result<&mut Vec<u8>, OpError> {
         match &mut self.channel {
             Some(channel) => Ok(channel.request()),
             None => Err(not_begun()),

@@ -12,6 +12,7 @@ use crate::record::samples::earliest;
 use crate::record::tally::Totals;
 use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
+use bakeoff_model::capacity::CapacityUnits;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::event::{NodeResult, OperationTimes, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
@@ -30,6 +31,7 @@ pub struct Measured {
     /// The process's own costs at the window's beginning and end.
     pub before: Snapshot,
     pub after: Snapshot,
+    pub capacity_units: Option<CapacityUnits>,
     /// By thread number.
     pub stream_hashes: Vec<String>,
     /// Otherwise some are still blocked in an operation.
@@ -96,6 +98,7 @@ pub fn collect(
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
         nodes: nodes(job, recorders, &merged, totals.reconnects),
         cost: cost_between(&measured.before, &measured.after),
+        capacity_units: measured.capacity_units,
         latency_probe,
         ..empty_result(&job.spec)
     }

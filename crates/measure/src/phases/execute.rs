@@ -37,6 +37,7 @@ pub fn execute<W: Workload>(
         timeout_ns: (spec.timeout_s * 1e9) as u64,
         runner,
         client: driver.client(),
+        capacity: driver.capacity(),
         routes: Routes::new(spec.routing.among(spec.driver.endpoints())?),
         serving: Serving::new(spec.driver.endpoints().len()),
         operations: workload.operations().to_vec(),

@@ -38,6 +38,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         stream_hashes: vec![],
         nodes: vec![],
         cost: ClientCost::default(),
+        capacity_units: None,
         latency_probe: None,
         evidence: serde_json::Value::Null,
         user_bytes_written: 0,

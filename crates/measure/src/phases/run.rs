@@ -368,7 +368,8 @@ fn waits_on(job: &Terms, axis: &Axis, team: &Team<Hashes>) -> bool {
 /// Sleeps through the run; looks at the process's own costs when the window begins and when it ends.
 fn watch_window(job: &Terms, team: &mut Team<Hashes>, axis: &Axis) -> Result<Measured, Trouble> {
     job.control.sleep_until(axis.window_start_ns);
-    let before = team.snapshot();
+    let capacity = || job.capacity.as_ref().map(|meter| meter.so_far());
+    let (before, capacity_before) = (team.snapshot(), capacity());
     let mut hashes = vec![];
     let mut all_done = false;
     while !all_done && now_ns() < axis.window_end_ns() {
@@ -381,7 +382,7 @@ fn watch_window(job: &Terms, team: &mut Team<Hashes>, axis: &Axis) -> Result<Mea
             }
         }
     }
-    let after = team.snapshot();
+    let (after, capacity_after) = (team.snapshot(), capacity());
     if all_done {
         let last = team
             .recorders
@@ -406,6 +407,7 @@ fn watch_window(job: &Terms, team: &mut Team<Hashes>, axis: &Axis) -> Result<Mea
     Ok(Measured {
         before,
         after,
+        capacity_units: capacity_after.map(|after| after.since(capacity_before.unwrap_or_default())),
         stream_hashes: hashes.iter().map(|(_, hash)| format!("{hash:016x}")).collect(),
         all_done,
     })

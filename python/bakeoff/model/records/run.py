@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_valid
 
 from ...renamed import CHECKS
 from ..boundary import (
+    CapacityUnits,
     Check,
     Document,
     ErrorSample,
@@ -192,6 +193,8 @@ class RunRecord(Document):
     silences: list[NodeSilence] = Field(default_factory=list)
     #: Statements of the operations counted in the window; zeros where the workload does not say.
     queries: QueryCounts = Field(default_factory=QueryCounts)
+    #: Consumed in the window, by what the service said with each answer; None: the system has no such units.
+    capacity_units: CapacityUnits | None = None
     retries: int = 0
     #: Those of them that followed a conflict; None: nobody counted them.
     retries_after_conflict: int | None = None
