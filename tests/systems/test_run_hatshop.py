@@ -95,7 +95,7 @@ def test_tables_of_a_system_without_sql_are_refused(tmp_path: Path) -> None:
         ("", "hatshop in tables needs SQL, which redb does not offer"),
         (
             "layout = 'documents'",
-            "writes that depend on a document's revision, which redb does not offer",
+            "setting single paths of a document, which redb does not offer",
         ),
     ]:
         done = bakeoff("run", write_plan(tmp_path, plan.format(more=more)), "--dry-run", cwd=tmp_path)
