@@ -5,7 +5,6 @@
 //!
 //! Sources: Amazon DynamoDB API Reference; Developer Guide, "Constraints in Amazon DynamoDB", "Global secondary indexes".
 mod calls;
-mod credentials;
 mod errors;
 mod expressions;
 mod session;
@@ -14,6 +13,7 @@ mod typed;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use crate::server::account::{Secret, TlsSpec};
+use crate::server::aws;
 use crate::server::http::Route;
 use crate::server::target::Protocol;
 use bakeoff_model::any::AnyDocuments;
@@ -144,31 +144,10 @@ pub struct DynamodbDriver {
 impl DynamodbDriver {
     /// Looks up names, which may block, and finds the credentials; connects to nothing. `timeout` bounds connecting, too.
     pub fn new(spec: &DynamodbSpec, timeout: Duration) -> Result<Self, Trouble> {
-        const HTTPS: &str = "https://";
-        let https = spec
-            .endpoints
-            .iter()
-            .any(|place| place.address.starts_with(HTTPS));
-        let tls = spec.tls.clone().or(https.then_some(TlsSpec {
-            ca_file: None,
-            verify: true,
-        }));
-        let bare = |place: &Place| {
-            let address = place
-                .address
-                .trim_start_matches(HTTPS)
-                .trim_start_matches("http://");
-            Place {
-                address: address.trim_end_matches('/').to_owned(),
-                ..place.clone()
-            }
-        };
-        let places: Vec<Place> = spec.endpoints.iter().map(bare).collect();
-        let protocol = if tls.is_some() { &ENCRYPTED } else { &PROTOCOL };
-        let routes = Route::all(protocol, &places, &spec.user, None, tls.as_ref())?;
-        let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let tls = spec.tls.as_ref();
+        let routes = aws::routes(&PROTOCOL, &ENCRYPTED, &spec.endpoints, &spec.user, tls)?;
         let (password, profile) = (spec.password.as_ref(), spec.profile.as_deref());
-        let credentials = credentials::find(&spec.user, password, profile, PLACE, &environment)?;
+        let credentials = aws::credentials(&spec.user, password, profile, PLACE)?;
         let scope = Arc::new(Scope::new(credentials, &spec.region, "dynamodb"));
         let meter = Arc::new(CapacityMeter::default());
         let endpoint = |route: Arc<Route>| Arc::new(Endpoint::new(route, scope.clone(), meter.clone()));

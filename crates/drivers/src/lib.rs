@@ -35,10 +35,14 @@ pub mod redb;
 pub mod redis;
 pub mod registration;
 pub mod resolve;
+#[cfg(feature = "riak")]
+pub mod riak;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "simpledb")]
+pub mod simpledb;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
@@ -81,4 +85,10 @@ pub const DRIVERS: &[&Registration] = &[
     &avatica::DRIVER,
     #[cfg(feature = "mongodb")]
     &mongodb::DRIVER,
+    #[cfg(feature = "simpledb")]
+    &simpledb::DRIVER,
+    #[cfg(feature = "simpledb")]
+    &simpledb::EMULATOR,
+    #[cfg(feature = "riak")]
+    &riak::DRIVER,
 ];

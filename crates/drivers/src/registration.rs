@@ -31,9 +31,13 @@ pub struct ClientLibrary {
 }
 
 impl ClientLibrary {
-    /// Its sessions have documents, or can be made to: SQL needs a column of JSON, whose documents have revisions.
+    /// Its sessions have documents, or can be made to: SQL needs a column of JSON, whose documents have revisions, and records
+    /// need room for one.
     pub fn has_documents(&self) -> bool {
-        self.make.sql().is_none() || self.offers.has(Offer::Revisions)
+        match self.make.sql() {
+            None => self.make.value_bytes_max().is_none(),
+            Some(_) => self.offers.has(Offer::Revisions),
+        }
     }
 }
 

@@ -81,7 +81,20 @@ fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Troubl
 impl Decided {
     /// Checks what a workload needs against what this driver offers. A refusal names both.
     pub fn meet(&self, needs: &Needs, workload: &str) -> Result<(), Trouble> {
-        needs.check(workload, self.resolved.offers.offers, self.kind.kind)
+        needs.check(workload, self.resolved.offers.offers, self.kind.kind)?;
+        let (longest, most) = (needs.value_bytes, self.kind.client.make.value_bytes_max());
+        match most {
+            Some(most) if longest > u64::from(most) => Err(Trouble::new(
+                TroubleKind::Usage,
+                format!(
+                    "{workload} has values of {longest} bytes, and those of {} have at most {most}",
+                    self.kind.kind
+                ),
+                "driver",
+                "choose another system, or shorter values",
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

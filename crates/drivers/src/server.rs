@@ -3,6 +3,8 @@
 pub mod abandoned;
 pub mod account;
 pub mod address;
+#[cfg(feature = "aws")]
+pub mod aws;
 #[cfg(feature = "tls")]
 pub mod channel;
 pub mod digits;

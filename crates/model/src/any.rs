@@ -250,6 +250,7 @@ impl RecordSession for AnyRecords {
     by_either! {
         fn attach(tables: &[TableSpec]) -> ();
         fn prepare(table: Table, uses: &[Use]) -> ();
+        fn is_partial() -> bool;
         fn create_table(table: &TableSpec) -> ();
         fn drop_table(table: &TableSpec) -> ();
         fn table_exists(table: &TableSpec) -> bool;

@@ -75,24 +75,34 @@ pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
 pub enum Make {
     Sql(MakeDriver<AnySql>),
     Records(MakeDriver<AnyRecords>),
+    /// Records whose values have at most so many bytes: no document fits.
+    ShortRecords(u32, MakeDriver<AnyRecords>),
     Documents(MakeDriver<AnyDocuments>),
     /// Its records are made of SQL or of what lies below, as its options say.
     SqlAndRecords(MakeDriver<AnySql>, MakeDriver<AnyRecords>),
 }
 
 impl Make {
+    /// Bytes of the longest value that fits, where that is less than any workload stores.
+    pub fn value_bytes_max(self) -> Option<u32> {
+        match self {
+            Self::ShortRecords(most, _) => Some(most),
+            _ => None,
+        }
+    }
+
     /// `None`: it has no SQL.
     pub fn sql(self) -> Option<MakeDriver<AnySql>> {
         match self {
             Self::Sql(make) | Self::SqlAndRecords(make, _) => Some(make),
-            Self::Records(_) | Self::Documents(_) => None,
+            Self::Records(_) | Self::ShortRecords(..) | Self::Documents(_) => None,
         }
     }
 
     /// Records of its own, or made of its SQL or its documents.
     pub fn records(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
         match self {
-            Self::Records(make) | Self::SqlAndRecords(_, make) => make(spec),
+            Self::Records(make) | Self::ShortRecords(_, make) | Self::SqlAndRecords(_, make) => make(spec),
             Self::Sql(make) => Ok(formed(make(spec)?, AnyRecords::of_sql)),
             Self::Documents(make) => Ok(formed(make(spec)?, AnyRecords::of_documents)),
         }
@@ -103,7 +113,9 @@ impl Make {
         match self {
             Self::Documents(make) => make(spec),
             Self::Sql(make) | Self::SqlAndRecords(make, _) => Ok(formed(make(spec)?, AnyDocuments::of_sql)),
-            Self::Records(make) => Ok(formed(make(spec)?, AnyDocuments::of_records)),
+            Self::Records(make) | Self::ShortRecords(_, make) => {
+                Ok(formed(make(spec)?, AnyDocuments::of_records))
+            }
         }
     }
 }

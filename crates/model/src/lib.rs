@@ -20,6 +20,7 @@ pub mod driver;
 pub mod endpoint;
 pub mod event;
 pub mod json;
+pub mod json_patches;
 pub mod needs;
 pub mod options;
 pub mod outcome;

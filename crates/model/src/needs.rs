@@ -137,6 +137,8 @@ pub struct Needs {
     pub affected: Affected,
     /// Where that is not offered another count will do: the workload then asks in another way.
     pub affected_if_offered: bool,
+    /// Bytes of the longest value that it stores; 0: it does not say.
+    pub value_bytes: u64,
     /// Paths of a document are set: by the system, or by writing it back at its revision.
     pub patches: bool,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.

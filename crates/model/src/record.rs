@@ -91,6 +91,12 @@ pub trait RecordSession {
         Ok(())
     }
 
+    /// An emulator of which only reads and writes by key are to be had: it deletes nothing, counts nothing, and does not hand
+    /// over a whole table. Nobody then calls `delete`, `scan` or `count`.
+    async fn is_partial(&mut self) -> Result<bool, OpError> {
+        Ok(false)
+    }
+
     async fn create_table(&mut self, table: &TableSpec) -> Result<(), OpError>;
     /// Succeeds when there is no such table.
     async fn drop_table(&mut self, table: &TableSpec) -> Result<(), OpError>;

@@ -1,7 +1,7 @@
 //! Documents as requests: an operation is one of them, but for a write that has to learn a revision first, and for results of
 //! several pages.
 use super::errors::{exists, failed, gone, no_object};
-use super::json::{Patches, push_id, push_patched, push_with_id};
+use super::json::{push_id, push_with_id};
 use super::session::{Attached, CouchdbSession, is_of_document, list, push_number, written};
 use crate::server::errors::malformed;
 use crate::server::http::escape;
@@ -9,6 +9,7 @@ use bakeoff_model::document::{
     Collection, CollectionSpec, Condition, DocumentSession, DocumentUse, Expect, Found, Keyed, Patch, Select,
 };
 use bakeoff_model::json::{Elements, at, write_text};
+use bakeoff_model::json_patches::{Patches, push_patched};
 use bakeoff_model::outcome::OpError;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -336,7 +337,12 @@ impl DocumentSession for CouchdbSession {
         let mut json = std::mem::take(&mut self.document);
         json.clear();
         let steps = &self.collections[collection.0 as usize].steps;
-        push_patched(self.http.answer(), Patches { values, steps }, &mut json);
+        let patches = Patches {
+            values,
+            steps,
+            stays: |name| !name.starts_with(b"_"), // what does is the server's
+        };
+        push_patched(self.http.answer(), patches, &mut json);
         let done = self.write_again(collection, Keyed { key, json: &json }).await;
         self.document = json;
         done.map(|()| Some(1))

@@ -3,12 +3,13 @@
 //! Source: Amazon DynamoDB Developer Guide, "DynamoDB low-level API".
 use super::errors;
 use super::signature::{ALGORITHM, SIGNATURE_BYTES, Scope, Signer, digest, hex};
+use crate::server::aws::second;
 use crate::server::http::{Http, Route, Template};
 use bakeoff_model::capacity::{CapacityMeter, CapacityUnits};
 use bakeoff_model::json;
 use bakeoff_model::outcome::OpError;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -138,11 +139,6 @@ impl Endpoint {
             meter,
         }
     }
-}
-
-fn second() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default().as_secs() as i64
 }
 
 /// A session's connection.

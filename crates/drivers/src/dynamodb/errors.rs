@@ -1,6 +1,7 @@
 //! The service's errors as outcomes.
 //!
 //! Sources: Amazon DynamoDB Developer Guide, "Error handling with DynamoDB"; API Reference, "Common Errors".
+use crate::server::aws::not_the_services;
 use bakeoff_model::json::{at, unescape};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 
@@ -97,19 +98,6 @@ fn outcome(status: u16, code: &str, words: &str) -> Outcome {
         _ if status >= 500 => Outcome::Unknown,
         _ => Outcome::Fail(FailClass::Other),
     }
-}
-
-/// Of a proxy in between, or of no DynamoDB.
-fn not_the_services(status: u16, body: &[u8]) -> OpError {
-    let said = String::from_utf8_lossy(&body[..body.len().min(500)]);
-    let outcome = match status {
-        413 => Outcome::Fail(FailClass::Constraint),
-        429 | 503 => Outcome::Fail(FailClass::Overload),
-        400..=499 => Outcome::Fail(FailClass::Refused),
-        500.. => Outcome::Unknown,
-        _ => Outcome::Fail(FailClass::Other),
-    };
-    OpError::new(outcome, false, format!("HTTP {status}"), said)
 }
 
 /// A write that expected something else to be there.

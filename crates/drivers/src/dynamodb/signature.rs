@@ -2,10 +2,9 @@
 //! derived once.
 //!
 //! Source: AWS documentation, "Create a signed AWS API request".
-use bakeoff_model::value::Timestamp;
+use crate::server::aws::{Credentials, dated};
 use ring::digest::{Context, Digest, SHA256};
 use ring::hmac;
-use std::fmt;
 use std::sync::Arc;
 
 pub const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -13,21 +12,6 @@ pub const SIGNATURE_BYTES: usize = 64;
 /// `20150830T123600Z`
 pub const MOMENT_BYTES: usize = 16;
 const DAY_BYTES: usize = 8;
-
-/// Secret: it is never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
-    pub key_id: String,
-    pub secret: String,
-    /// Of credentials that end after some hours.
-    pub token: Option<String>,
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Credentials({})", self.key_id)
-    }
-}
 
 /// For what somebody signs.
 pub struct Scope {
@@ -161,24 +145,7 @@ pub fn hex(bytes: &[u8]) -> [u8; SIGNATURE_BYTES] {
 }
 
 fn moment(second: i64) -> [u8; MOMENT_BYTES] {
-    let at = Timestamp {
-        us: second * 1_000_000,
-    }
-    .civil();
-    let mut text = *b"00000000T000000Z";
-    let mut put = |at: std::ops::Range<usize>, mut number: u32| {
-        for digit in text[at].iter_mut().rev() {
-            *digit = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
-    };
-    put(0..4, at.year.unsigned_abs());
-    put(4..6, at.month.into());
-    put(6..8, at.day.into());
-    put(9..11, at.hour.into());
-    put(11..13, at.minute.into());
-    put(13..15, at.second.into());
-    text
+    dated(second, *b"00000000T000000Z")
 }
 
 #[cfg(test)]

@@ -371,21 +371,26 @@ pub fn escape(request: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// RFC 4648, section 4.
 pub fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    each_of_base64(bytes, |sign| text.push(sign.into()));
+    text
+}
+
+/// The signs of a text in base 64, one after the other (RFC 4648, section 4).
+#[inline]
+pub fn each_of_base64(bytes: &[u8], mut each: impl FnMut(u8)) {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for three in bytes.chunks(3) {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for sign in 0..4 {
-            text.push(match sign <= three.len() {
-                true => char::from(SIGNS[(bits >> (18 - 6 * sign)) as usize & 63]),
-                false => '=',
+            each(match sign <= three.len() {
+                true => SIGNS[(bits >> (18 - 6 * sign)) as usize & 63],
+                false => b'=',
             });
         }
     }
-    text
 }
 
 #[cold]

@@ -54,6 +54,7 @@ object_form!(SqlObject<'own, 'call> of SqlSession + Transactional {
 object_form!(RecordObject<'own, 'call> of RecordSession + Transactional {
     fn attach(tables: &'call [TableSpec]) -> ();
     fn prepare(table: Table, uses: &'call [Use]) -> ();
+    fn is_partial() -> bool;
     fn create_table(table: &'call TableSpec) -> ();
     fn drop_table(table: &'call TableSpec) -> ();
     fn table_exists(table: &'call TableSpec) -> bool;

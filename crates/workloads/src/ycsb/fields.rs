@@ -84,6 +84,17 @@ impl Length {
     }
 }
 
+/// Bytes of the longest value that there can be.
+pub fn longest(spec: &YcsbSpec) -> u64 {
+    match &spec.field_length_distribution {
+        FieldLength::Histogram { block_size, buckets } => {
+            let longest = buckets.iter().map(|(bucket, _)| bucket).max();
+            longest.map_or(0, |bucket| (u64::from(*bucket) + 1) * u64::from(*block_size))
+        }
+        _ => spec.field_length.into(),
+    }
+}
+
 /// Makes values. Appends to the buffer it is given; allocates only while that grows.
 #[derive(Clone, Debug)]
 pub struct FieldMaker {

@@ -178,6 +178,7 @@ pub fn needs(spec: &YcsbSpec) -> Needs {
         own_session: groups,
         patches: sets_single_paths(spec),
         affected: Affected::Found,
+        value_bytes: fields::longest(spec),
         ..Needs::default()
     }
 }
@@ -360,7 +361,10 @@ impl Workload for Ycsb {
     }
 
     async fn scan_all(&self, session: &mut AnyRecords) -> Result<u64, OpError> {
-        session.scan(TABLE, b"", None, Fields::All, &mut |_| {}).await
+        match session.is_partial().await? {
+            true => self.rows_by_key(session).await,
+            false => session.scan(TABLE, b"", None, Fields::All, &mut |_| {}).await,
+        }
     }
 
     async fn check(

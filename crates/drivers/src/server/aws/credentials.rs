@@ -1,7 +1,7 @@
 //! Where the keys of an account are: in the document, in the environment, or in the file that AWS's own tools share.
 //!
 //! Source: AWS SDKs and Tools Reference Guide, "Environment variables list", "Shared config and credentials files".
-use super::signature::Credentials;
+use super::Credentials;
 use crate::server::account::{Secret, reveal};
 use crate::server::target::usage;
 use bakeoff_model::outcome::Trouble;
