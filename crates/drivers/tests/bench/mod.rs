@@ -345,7 +345,7 @@ fn document(driver: &Registration) -> Option<Document> {
         }
     };
     if schema["properties"].get("endpoints").is_some() {
-        let variable = format!("BAKEOFF_TEST_{}", driver.kind.to_uppercase());
+        let variable = format!("BAKEOFF_TEST_{}", driver.kind.to_uppercase().replace('-', "_"));
         let [user, address, database] = server_in(&variable, driver.kind)?;
         let password = format!("{variable}_PASSWORD");
         let says_who = std::env::var(&password).is_ok();

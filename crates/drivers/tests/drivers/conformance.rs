@@ -96,6 +96,9 @@ async fn a_missing_row_is_an_answer(system: &System, spec: &TableSpec) {
             .unwrap(),
         counted(system, 0)
     );
+    if session.is_partial().await.unwrap() {
+        return;
+    }
     assert_eq!(session.delete(T, b"gone").await.unwrap(), counted(system, 0));
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
@@ -199,6 +202,9 @@ async fn scans_go_in_key_order_to_their_limit_or_the_end(system: &System, spec: 
 
 async fn deleted_rows_are_gone(system: &System, spec: &TableSpec) {
     let mut session = fresh(system, spec).await;
+    if session.is_partial().await.unwrap() {
+        return;
+    }
     load(&mut session, &["a", "b"]).await;
     assert_eq!(session.delete(T, b"a").await.unwrap(), counted(system, 1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
@@ -212,7 +218,9 @@ async fn batches_are_stored_whole(system: &System, spec: &TableSpec) {
         .collect();
     let records: Vec<_> = rows.iter().map(|row| row.record()).collect();
     assert_eq!(session.insert_batch(T, &records).await.unwrap(), 237);
-    assert_eq!(session.count(T).await.unwrap(), 237);
+    if !session.is_partial().await.unwrap() {
+        assert_eq!(session.count(T).await.unwrap(), 237);
+    }
     for i in [0, 99, 100, 199, 200, 236] {
         let read = session
             .read(T, format!("k{i:04}").as_bytes(), Fields::One(1))
@@ -347,6 +355,9 @@ async fn a_failing_operation_is_reported_as_failing(system: &System, spec: &Tabl
         session.update(T, b"k", &field).await.unwrap_err().outcome,
         refused
     );
+    if session.is_partial().await.unwrap() {
+        return;
+    }
     assert_eq!(session.delete(T, b"k").await.unwrap_err().outcome, refused);
     assert_eq!(
         session

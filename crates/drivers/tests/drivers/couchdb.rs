@@ -1,14 +1,13 @@
 //! What CouchDB has and its peer has not, against a server that follows a script. The answers are those of CouchDB's
 //! documentation ("API Reference": `HEAD /{db}/{docid}`, `PUT /{db}/{docid}`, `POST /{db}/_find`, `/{db}/_bulk_docs`).
 use crate::bench::{TIMEOUT, endpoint, open, run_on_reactor};
+use crate::scripted::http;
 use bakeoff_drivers::couchdb::{CouchdbDriver, CouchdbSession, CouchdbSpec};
 use bakeoff_model::document::{
     Collection, CollectionSpec, DocumentSession, Expect, Found, Keyed, Patch, PathKind, PathSpec, Select,
 };
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::value::Value;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
 const C: Collection = Collection(0);
@@ -27,41 +26,14 @@ const MISSING: Said = (
 
 /// Greets, then says these; what was asked: each request's first line and body.
 fn serve(script: Vec<Said>) -> (String, JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let serving = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut heard = vec![];
-        for (head, body) in std::iter::once(("200 OK", WELCOME)).chain(script) {
-            heard.push(hear(&mut stream));
-            // The length of what a HEAD would have answered is said, and nothing more.
-            let length = if heard.last().unwrap().starts_with("HEAD") {
-                77
-            } else {
-                body.len()
-            };
-            let answer = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}");
-            stream.write_all(answer.as_bytes()).unwrap();
-        }
-        heard.split_off(1)
-    });
-    (address, serving)
+    let said = std::iter::once(("200 OK", WELCOME)).chain(script);
+    http::answers(said.map(|(head, body)| http::answer(head, body)).collect())
 }
 
-fn hear(stream: &mut TcpStream) -> String {
-    let mut head = String::new();
-    let mut byte = [0];
-    while !head.ends_with("\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        head.push(byte[0].into());
-    }
-    assert!(head.contains("\r\nAccept: application/json\r\n"), "{head}");
-    let length = head.split("Content-Length:").nth(1);
-    let length = length.map_or(0, |rest| rest.lines().next().unwrap().trim().parse().unwrap());
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).unwrap();
-    let line = head.lines().next().unwrap().trim_end_matches(" HTTP/1.1");
-    format!("{line} {}", String::from_utf8(body).unwrap())
+fn in_short(request: &str) -> String {
+    assert!(request.contains("\r\nAccept: application/json\r\n"), "{request}");
+    let line = request.lines().next().unwrap().trim_end_matches(" HTTP/1.1");
+    format!("{line} {}", request.split_once("\r\n\r\n").unwrap().1)
 }
 
 fn collection() -> CollectionSpec {
@@ -95,7 +67,8 @@ fn asks<T>(
         session.attach(&[collection()]).await.unwrap();
         work(&mut session).await
     });
-    (done, serving.join().unwrap())
+    let asked = serving.join().unwrap();
+    (done, asked[1..].iter().map(|request| in_short(request)).collect())
 }
 
 fn document() -> Keyed<'static> {
@@ -248,13 +221,7 @@ fn a_result_goes_on_at_its_bookmark() {
 
 #[test]
 fn who_is_no_server_of_this_protocol_is_named() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let serving = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        hear(&mut stream);
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
-    });
+    let (address, serving) = http::answers(vec![http::answer("200 OK", "hi")]);
     let spec = CouchdbSpec {
         endpoints: vec![endpoint(&address)],
         ..CouchdbSpec::default()

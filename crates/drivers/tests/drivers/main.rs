@@ -21,7 +21,9 @@ mod null;
 mod pipelines;
 mod postgresql_wire;
 mod redis;
+mod riak;
 #[path = "../scripted/mod.rs"]
 mod scripted;
+mod simpledb;
 mod sqlite;
 mod values;

@@ -1,5 +1,6 @@
 //! A server that follows a script: one answer to each request.
 #![allow(dead_code)] // every test file uses its own part of it
+pub mod http;
 pub mod mongodb;
 pub mod postgresql;
 
