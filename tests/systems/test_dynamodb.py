@@ -14,8 +14,8 @@ from bakeoff.analysis.registry import metric
 from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.levels import PACKAGER
+from bakeoff.systems.aws_credentials import Credentials, find
 from bakeoff.systems.dynamodb.control import DynamoControl, authorization
-from bakeoff.systems.dynamodb.credentials import Credentials, find
 from bakeoff.systems.dynamodb.ledger import DynamoLedger
 from bakeoff.systems.dynamodb.local import JAVA, PRODUCT, SOURCES, DynamoDbLocal
 from bakeoff.systems.dynamodb.system import DynamoDb

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import socket
@@ -14,10 +13,9 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from bakeoff.errors import BakeoffError
-from bakeoff.systems.server import control
+from bakeoff.systems.server.control import Login
+from bakeoff.systems.server.http import HttpControl, basic
 
-#: A server may have closed a connection that was unused for longer (Node.js after 5 s).
-_IDLE_S = 1.0
 #: Answers that the one who asks has to expect: there is none, another was faster, it exists.
 _EXPECTED = (404, 409, 412)
 
@@ -41,14 +39,9 @@ class Answer:
 
 
 class _Connection:
-    def __init__(self, connected: socket.socket, login: control.Login) -> None:
-        self._http = http.client.HTTPConnection(login.address.host or "localhost", login.address.port or None)
-        self._http.auto_open = 0  # a connection that was lost is replaced by us
-        self._http.sock = connected
-        self._fields = {"Accept": "application/json", "Content-Type": "application/json"}
-        if login.password:
-            account = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
-            self._fields["Authorization"] = f"Basic {account}"
+    def __init__(self, made: http.client.HTTPConnection, login: Login) -> None:
+        self._http = made
+        self._fields = {"Accept": "application/json", "Content-Type": "application/json", **basic(login)}
 
     def rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         """sql: method and path. parameters: what is sent as JSON, or nothing."""
@@ -67,18 +60,9 @@ class _Connection:
         self._http.close()
 
 
-class Control(control.Control):
+class Control(HttpControl):
     product = "CouchDB"
     probe: ClassVar[str] = "GET /"
-    _used_at = 0.0
-
-    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        if time.monotonic() - self._used_at > _IDLE_S:
-            self.close()
-        try:
-            return super().rows(sql, *parameters)
-        finally:
-            self._used_at = time.monotonic()
 
     def ask(self, method: str, path: str, *body: object) -> Answer:
         """Raises ServerError, but not for what does not exist, or exists already."""
@@ -91,9 +75,7 @@ class Control(control.Control):
         return answer.body if answer.status < 400 else None
 
     def _log_in(self, connected: socket.socket) -> _Connection:
-        if tls := self.login.tls:
-            connected = tls.context(self._where).wrap_socket(connected, server_hostname=self.login.address.host)
-        return _Connection(connected, self.login)
+        return _Connection(self._http(connected), self.login)
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
         if not isinstance(error, SaidError):

@@ -2,110 +2,72 @@
 (a local one, which nothing lists or counts); what else has a table's name is somebody else's, and so is a database that
 was made under that name later.
 
-The ledger is a database of its own. The server has no lock that ends with a connection. In its place stands a document
-that says until when it counts, by the server's clock: whoever works here renews it before that, and a bakeoff that was
-killed leaves it for half a minute at most. Of two that write it at once one has a conflict.
+The ledger is a database of its own. The claim (see lease.py) is a document of it; of two that write it at once one has
+a conflict.
 """
 
 from __future__ import annotations
 
-import os
-import socket
-import threading
-import uuid
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.couchdb.control import Control, database_path
-from bakeoff.systems.ledger import TABLE, Entry, Found, Ledger
+from bakeoff.systems.lease import LEASE_S, Claim, LeasedLedger, in_use
+from bakeoff.systems.ledger import TABLE, Entry, Found
 from bakeoff.systems.server.control import Login
 
 #: As in the driver.
 _MARK = "_local/bakeoff"
 _CLAIM = "_local/claim"
-_LEASE_S = 30.0
-_RENEWED_EVERY_S = 10.0
 #: Dropping a large database takes its time.
 _TIMEOUT_S = 300.0
 
 
-class _Lease:
-    """The claim, for as long as it is renewed."""
+class _Claim(Claim):
+    """A local document of the ledger's database, by the server's clock."""
 
     def __init__(self, control: Control, database: str, where: str) -> None:
         self._control = control
         self._database = database
+        self._path = f"{database}/{_CLAIM}"
         self._where = where
-        self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
-        self._closed = threading.Event()
-        try:
-            self._take()
-        except BaseException:
-            control.close()
-            raise
-        self._renewing = threading.Thread(target=self._renew, name="claim of a server", daemon=True)
-        self._renewing.start()
 
-    @property
-    def _path(self) -> str:
-        return f"{self._database}/{_CLAIM}"
-
-    def _take(self) -> None:
+    def take(self, holder: str) -> None:
         self._control.ask("PUT", self._database)  # where it does not exist
         answer = self._control.ask("GET", self._path)
         found = answer.body if answer.status == 200 else {}
-        is_free = found.get("holder", self._holder) == self._holder or found["until"] < answer.date
-        claimed = {"holder": self._holder, "until": answer.date + _LEASE_S}
+        is_free = found.get("holder", holder) == holder or found["until"] < answer.date
+        claimed = {"holder": holder, "until": answer.date + LEASE_S}
         revision = {"_rev": found["_rev"]} if found else {}
-        if is_free and self._control.ask("PUT", self._path, {**claimed, **revision}).status < 400:
-            return
-        holder = found.get("holder", "which was faster")
-        raise ServerError(
-            f"another bakeoff run ({holder}) is using {self._control.login.address}",
-            where=self._where,
-            hint="wait until it ends (half a minute if it was killed), or name another `prefix`",
-        )
+        if not is_free or self._control.ask("PUT", self._path, {**claimed, **revision}).status >= 400:
+            other = found.get("holder", "which was faster")
+            raise in_use(other, self._control.login.address, self._where, "`prefix`")
 
-    def _renew(self) -> None:
-        while not self._closed.wait(_RENEWED_EVERY_S):
-            with suppress(ServerError):  # the next try comes before it ends
-                self._take()
+    def give_up(self, holder: str) -> None:
+        """A ledger that has nothing to say goes with the claim."""
+        told = self._control.get(self._database)
+        if told and told["doc_count"] == 0:
+            self._control.ask("DELETE", self._database)
+        elif found := self._control.get(self._path):
+            self._control.ask("DELETE", f"{self._path}?rev={found['_rev']}")
 
     def close(self) -> None:
-        """A ledger that has nothing to say goes with the claim."""
-        self._closed.set()
-        self._renewing.join()
-        with suppress(ServerError):  # it ends by itself
-            told = self._control.get(self._database)
-            if told and told["doc_count"] == 0:
-                self._control.ask("DELETE", self._database)
-            elif found := self._control.get(self._path):
-                self._control.ask("DELETE", f"{self._path}?rev={found['_rev']}")
         self._control.close()
 
 
-@dataclass
-class _Claim:
-    lease: _Lease
-    ledgers: int = 0
-
-
-class CouchLedger(Ledger):
+class CouchLedger(LeasedLedger):
     place = "prefix"
-    #: By server and prefix: all ledgers of this process that work in one place share it.
-    _claims: ClassVar[dict[tuple[str, ...], _Claim]] = {}
 
     def __init__(self, login: Login, prefix: str, where: str) -> None:
-        super().__init__(where)
+        super().__init__(where, (str(login.address), prefix), self._make_claim)
         self._login = login
         self._prefix = prefix
-        self._key = (str(login.address), prefix)
-        self._claimed = False
         self._looked: Sequence[str] = ()
+
+    def _make_claim(self) -> Claim:
+        return _Claim(self._new_control(), self._path(TABLE), self._where)
 
     def _new_control(self) -> Control:
         return Control(self._login, where=self._where, timeout_s=_TIMEOUT_S)
@@ -117,27 +79,9 @@ class CouchLedger(Ledger):
     def _path(self, name: str) -> str:
         return database_path(self._prefix + name)
 
-    # -- the claim --------------------------------------------------------------------------------------------------
-
-    def claim(self) -> None:
-        if self._claimed:
-            return
-        if self._key not in self._claims:
-            self._claims[self._key] = _Claim(_Lease(self._new_control(), self._path(TABLE), self._where))
-        self._claims[self._key].ledgers += 1
-        self._claimed = True
-
-    def release(self) -> None:
+    def _disconnect(self) -> None:
         if "_control" in vars(self):
             self._control.close()
-        if not self._claimed:
-            return
-        self._claimed = False
-        claim = self._claims[self._key]
-        claim.ledgers -= 1
-        if claim.ledgers == 0:
-            del self._claims[self._key]
-            claim.lease.close()
 
     # -- the databases ----------------------------------------------------------------------------------------------
 

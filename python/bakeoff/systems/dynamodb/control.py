@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError
-from bakeoff.systems.dynamodb.credentials import Credentials
-from bakeoff.systems.server.control import Connection, Control, Login
+from bakeoff.systems.aws_credentials import Credentials, signed_host
+from bakeoff.systems.server.control import Connection, Login
+from bakeoff.systems.server.http import HttpControl
 
 _TYPE = "application/x-amz-json-1.0"
 _REFUSED = ("UnrecognizedClient", "InvalidSignature", "MissingAuthenticationToken", "ExpiredToken")
@@ -56,9 +57,8 @@ def authorization(credentials: Credentials, region: str, fields: Mapping[str, st
 
 
 class DynamoConnection:
-    def __init__(self, connected: socket.socket, host: str, credentials: Credentials, region: str) -> None:
-        self._http = http.client.HTTPConnection("connected")
-        self._http.sock = connected
+    def __init__(self, made: http.client.HTTPConnection, host: str, credentials: Credentials, region: str) -> None:
+        self._http = made
         self._host = host
         self._credentials = credentials
         self._region = region
@@ -92,7 +92,7 @@ class DynamoConnection:
         self._http.close()
 
 
-class DynamoControl(Control):
+class DynamoControl(HttpControl):
     product = "DynamoDB"
     probe: ClassVar[str] = "ListTables"
 
@@ -140,17 +140,9 @@ class DynamoControl(Control):
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _log_in(self, connected: socket.socket) -> DynamoConnection:
-        address, tls = self.login.address, self.login.tls
-        host = str(address)
-        if tls is not None:
-            connected = tls.context(self._where).wrap_socket(connected, server_hostname=address.host)
-        if address.port == (443 if tls else 80):
-            host = host.rpartition(":")[0]
-        return DynamoConnection(connected, host, self._credentials, self._region)
+        return DynamoConnection(self._http(connected), signed_host(self.login), self._credentials, self._region)
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
-        if isinstance(error, http.client.HTTPException):
-            return self._lost(str(error) or type(error).__name__)
         if not isinstance(error, SaidError):
             return super()._explained(error, logged_in=logged_in)
         said, code = str(error), error.code

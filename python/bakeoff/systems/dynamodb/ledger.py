@@ -1,31 +1,24 @@
 """Which tables of an account are ours. A table's mark is its id, which no later one of the same name has.
 
-DynamoDB has no lock that ends with a connection. In its place stands an item of the ledger that says until when it
-counts, by this machine's clock: whoever works here renews it before that, and a bakeoff that was killed leaves it for
-half a minute at most. Both live in the table `bakeoff_tables`, which goes with the last of them.
+They are recorded in the table `bakeoff_tables`, and the claim (see lease.py) is an item of it; it goes with the last of
+them.
 """
 
 from __future__ import annotations
 
-import os
-import socket
-import threading
 import time
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.dynamodb.control import ConditionError, DynamoControl, NoTableError
-from bakeoff.systems.ledger import TABLE, Entry, Found, Ledger
+from bakeoff.systems.lease import LEASE_S, Claim, LeasedLedger, in_use
+from bakeoff.systems.ledger import TABLE, Entry, Found
 from bakeoff.systems.server.control import Refused
 
 #: Not the name of any table.
 _CLAIM = "#claim"
-_LEASE_S = 30.0
-_RENEWED_EVERY_S = 10.0
 _CREATED_WITHIN_S = 120.0
 
 
@@ -42,58 +35,41 @@ def _mark(table: Mapping[str, Any]) -> str:
     return str(table.get("TableId") or table["CreationDateTime"])
 
 
-class _Lease:
-    """The claim, for as long as it is renewed."""
+class _Claim(Claim):
+    """An item of the ledger, by this machine's clock."""
 
     def __init__(self, control: DynamoControl, where: str) -> None:
         self._control = control
         self._where = where
-        self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
-        self._closed = threading.Event()
-        try:
-            make_ledger(control)
-            self._take()
-        except BaseException:
-            control.close()
-            raise
-        self._renewing = threading.Thread(target=self._renew, name="claim of an account", daemon=True)
-        self._renewing.start()
 
-    def _take(self) -> None:
+    def take(self, holder: str) -> None:
+        make_ledger(self._control)
         now = time.time()
         request = {
             "TableName": TABLE,
-            "Item": {**_item(name=_CLAIM, holder=self._holder), "until": {"N": str(round(now + _LEASE_S))}},
+            "Item": {**_item(name=_CLAIM, holder=holder), "until": {"N": str(round(now + LEASE_S))}},
             "ConditionExpression": "attribute_not_exists(#n) OR #u < :now OR holder = :me",
             "ExpressionAttributeNames": {"#n": "name", "#u": "until"},
-            "ExpressionAttributeValues": {":now": {"N": str(round(now))}, ":me": {"S": self._holder}},
+            "ExpressionAttributeValues": {":now": {"N": str(round(now))}, ":me": {"S": holder}},
         }
         try:
             self._control.ask("PutItem", request)
         except ConditionError:
             there = self._control.ask("GetItem", {"TableName": TABLE, "Key": _item(name=_CLAIM)}).get("Item", {})
-            raise ServerError(
-                f"another bakeoff run ({_text(there, 'holder')}) is using {self._control.login.address}",
-                where=self._where,
-                hint="wait until it ends (half a minute if it was killed), or name another region",
-            ) from None
+            raise in_use(_text(there, "holder"), self._control.login.address, self._where, "region") from None
 
-    def _renew(self) -> None:
-        while not self._closed.wait(_RENEWED_EVERY_S):
-            with suppress(ServerError, NoTableError):  # the next try comes before it ends
-                self._take()
-
-    def close(self) -> None:
-        self._closed.set()
-        self._renewing.join()
-        with suppress(ServerError, ConditionError, NoTableError):  # it ends by itself
-            mine = {
-                "ConditionExpression": "holder = :me",
-                "ExpressionAttributeValues": {":me": {"S": self._holder}},
-            }
+    def give_up(self, holder: str) -> None:
+        """With the ledger, where it has nothing to say."""
+        mine = {
+            "ConditionExpression": "holder = :me",
+            "ExpressionAttributeValues": {":me": {"S": holder}},
+        }
+        with suppress(ConditionError, NoTableError):
             self._control.ask("DeleteItem", {"TableName": TABLE, "Key": _item(name=_CLAIM), **mine})
             if not [*self._control.scan(TABLE)]:
                 self._control.ask("DeleteTable", {"TableName": TABLE})
+
+    def close(self) -> None:
         self._control.close()
 
 
@@ -118,42 +94,16 @@ def make_ledger(control: DynamoControl) -> None:
         time.sleep(0.2)
 
 
-@dataclass
-class _Claim:
-    lease: _Lease
-    ledgers: int = 0
-
-
-class DynamoLedger(Ledger):
+class DynamoLedger(LeasedLedger):
     place = "region"
-    #: By server and region: all ledgers of this process that work in one place share it.
-    _claims: ClassVar[dict[tuple[str, ...], _Claim]] = {}
 
     def __init__(self, control: DynamoControl, region: str, where: str) -> None:
-        super().__init__(where)
+        super().__init__(where, (str(control.login.address), region), lambda: _Claim(control.again(), where))
         self._control = control
-        self._key = (str(control.login.address), region)
-        self._claimed = False
         self._seen: dict[str, str | None] = {}
 
-    def claim(self) -> None:
-        if self._claimed:
-            return
-        if self._key not in self._claims:
-            self._claims[self._key] = _Claim(_Lease(self._control.again(), self._where))
-        self._claims[self._key].ledgers += 1
-        self._claimed = True
-
-    def release(self) -> None:
+    def _disconnect(self) -> None:
         self._control.close()
-        if not self._claimed:
-            return
-        self._claimed = False
-        claim = self._claims[self._key]
-        claim.ledgers -= 1
-        if claim.ledgers == 0:
-            del self._claims[self._key]
-            claim.lease.close()
 
     def _wake(self) -> None:
         if not self._control.answers():

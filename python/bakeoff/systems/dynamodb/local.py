@@ -21,10 +21,11 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.java import JavaInstallation, JavaNeed
 from bakeoff.provision.maven import MavenClosure
 from bakeoff.provision.server import ServerSpec, failed_start
+from bakeoff.systems.aws_credentials import Credentials
+from bakeoff.systems.aws_service import AwsOptions, AwsServer
 from bakeoff.systems.base import Capabilities, Configuration, Facts, System
 from bakeoff.systems.dynamodb.control import DynamoControl
-from bakeoff.systems.dynamodb.credentials import Credentials
-from bakeoff.systems.dynamodb.system import DynamoFamily, DynamoNode, DynamoOptions, DynamoServer
+from bakeoff.systems.dynamodb.system import DynamoFamily, DynamoNode
 from bakeoff.systems.server.options import StartOptions
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 from bakeoff.systems.server.started import StartedServer
@@ -50,7 +51,7 @@ class DynamoLocalStart(StartOptions):
     connect: Literal["tcp"] = "tcp"
 
 
-class DynamoLocalOptions(DynamoOptions):
+class DynamoLocalOptions(AwsOptions):
     start: DynamoLocalStart | None = None
     user: str = BENCH_USER
 
@@ -133,7 +134,7 @@ class DynamoLocalFamily(DynamoFamily):
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {"none": {}}
 
 
-class DynamoDbLocal(DynamoServer, StartedServer):
+class DynamoDbLocal(AwsServer, StartedServer):
     kind: ClassVar[str] = "dynamodb-local"
     peer_of: ClassVar[str] = "DynamoDB"
     summary: ClassVar[str] = f"{PRODUCT}: managed; Amazon's emulator, whose figures say nothing of the service"

@@ -1,4 +1,5 @@
-"""Where the keys of an account are: in the environment, or in the file that AWS's own tools share; as in the driver.
+"""Where the keys of an account are: in the environment, or in the file that AWS's own tools share; as in the drivers.
+And the name of a host, as signatures have it.
 
 Source: AWS SDKs and Tools Reference Guide, "Environment variables list", "Shared config and credentials files".
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.errors import PlanError
+from bakeoff.systems.server.control import Login
 
 _HINT = (
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a `profile` of ~/.aws/credentials, or `user` and `password`"
@@ -45,3 +47,9 @@ def find(profile: str | None, where: str, environment: Mapping[str, str] = os.en
         what = f"there are no credentials: {path} has no keys of the profile `{named}`"
         raise PlanError(what, where=where, hint=_HINT) from None
     return Credentials(found.key_id, found.secret, section.get("aws_session_token", ""))
+
+
+def signed_host(login: Login) -> str:
+    """As of the field `Host`: without the port that its scheme has by default."""
+    host = str(login.address)
+    return host.rpartition(":")[0] if login.address.port == (443 if login.tls else 80) else host
