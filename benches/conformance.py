@@ -27,12 +27,18 @@ SHAPES = {
 _CALL = re.compile(r"(?:conformance!|on_every_client!|\$on!)\((.*?)\n\s*\]?\);", re.DOTALL)
 _TITLE = """# What each driver was tested for
 
-Every driver runs the same cases against a real system, or against a peer that speaks its protocol. A case is a test in
-`crates/drivers/tests`, and its name says what must hold. "yes": it passed on the last run, of {day}. "-": the driver
-does not offer it, and workloads that need it are refused before anything starts.
+Every driver runs the same cases against a real system, or against a peer that speaks its protocol. Those that have
+neither are at the end. A case is a test in `crates/drivers/tests`, and its name says what must hold. "yes": it passed
+on the last run, of {day}. "-": the driver does not offer it, and workloads that need it are refused before anything
+starts.
 
 Made by `python -m benches.conformance`. `make test` runs the same cases.
 """
+#: Drivers of which there is no system, and what their tests do instead.
+UNTESTED = {
+    "riak": "requests and answers written down from Riak KV's documentation",
+    "simpledb": "requests and answers written down from Amazon's documentation, and its emulator (`moto-simpledb`)",
+}
 _WORDS = {
     "records": "Records (YCSB). SQL and document systems keep them in tables and documents of their own.",
     "documents": "Documents, also those in JSON columns of SQL systems and in values of key-value stores.",
@@ -65,6 +71,8 @@ def page(passed: Iterable[tuple[str, str, str]], day: str) -> str:
             marks = ["yes" if (driver, shape, case) in known else "-" for driver in drivers]
             rows.append([case.replace("_", " "), *marks])
         parts.append("".join(f"| {' | '.join(row)} |\n" for row in rows))
+    lines = [("driver", "tested against"), ("---", "---"), *UNTESTED.items()]
+    parts += ["## Without a system to test on\n", "".join(f"| {name} | {words} |\n" for name, words in lines)]
     return "\n".join(parts)
 
 

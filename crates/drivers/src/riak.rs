@@ -1,8 +1,8 @@
 //! Riak KV (HTTP), through our own client on the reactor.
 //!
 //! A collection is a bucket, and a document an object of JSON under its key. A write over an object has to name the object's
-//! version (`X-Riak-Vclock`), so it reads that first; one that names none beside others that were not seen makes siblings, all of
-//! which a read receives, and of which [`siblings`] takes one by a rule. Every bucket that this driver has begun has an object
+//! version (`X-Riak-Vclock`), so it reads that first. Writes that do not know of each other make siblings: a read receives all of
+//! them, and [`siblings`] takes one by a rule. Every bucket that this driver has begun has an object
 //! `~bakeoff`, which is in no scan and no count: a random mark by which the control plane knows it.
 //!
 //! There was no server to try it on: it follows the documentation, and the tests replay what that shows.
@@ -118,7 +118,7 @@ pub struct RiakSpec {
     /// Copies that have to be with the storage before a write is acknowledged (`DW`).
     #[serde(default)]
     pub dw: Option<Copies>,
-    /// Copies of a read that have to be where they belong (`PR`), not on nodes that stand in.
+    /// Copies of a read that have to be where they belong (`PR`), not on substitute nodes.
     #[serde(default)]
     pub pr: Option<Copies>,
     /// The same of a write (`PW`).

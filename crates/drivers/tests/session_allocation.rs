@@ -1,10 +1,14 @@
 //! In a steady state the drivers that need not allocate do not: what is measured is the system, not the allocator.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
 mod bench;
+mod scripted;
 
+use bakeoff_drivers::Secret;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::null::NullSpec;
 use bakeoff_drivers::redis::RedisSpec;
+use bakeoff_drivers::riak::{RiakDriver, RiakSpec};
+use bakeoff_drivers::simpledb::{SimpledbDriver, SimpledbSpec};
 use bakeoff_model::document::{
     Collection, CollectionSpec, Condition, DocumentSession, Expect, Is, Keyed, Patch, PathKind, PathSpec,
     Select,
@@ -16,8 +20,9 @@ use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{
     AvaticaWire, Bench, CouchdbWire, MongodbWire, MysqlDirect, MysqlWire, PostgresqlWire, RedisWire, Sqlite,
-    open, row, run, table,
+    TIMEOUT, endpoint, open, row, run, run_on_reactor, table,
 };
+use scripted::http;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -455,4 +460,129 @@ async fn every_operation_on_couchdb(session: &mut impl DocumentSession, key: &[u
     let batch = [document];
     session.put_batch(C, &batch).await.unwrap();
     session.delete(C, key, None).await.unwrap();
+}
+
+/// Rounds of which the second half is counted.
+const ROUNDS: usize = 100;
+
+/// A server that says the same in each round.
+fn in_rounds(greeting: &[String], round: &[String]) -> String {
+    let rounds = (0..ROUNDS).flat_map(|_| round.iter().cloned());
+    http::answers(greeting.iter().cloned().chain(rounds).collect()).0
+}
+
+#[test]
+fn records_of_simpledb_allocate_nothing_in_a_steady_state() {
+    let said = |call: &str, result: &str| {
+        let body = format!("<{call}Response>{result}</{call}Response>");
+        http::answer("200 OK\r\nContent-Type: text/xml", &body)
+    };
+    let attribute = "<Attribute><Name>FIELD1</Name><Value>a&amp;b</Value></Attribute>";
+    let item = format!("<Item><Name>k1</Name>{attribute}</Item>");
+    let round = [
+        said("PutAttributes", ""),
+        said("GetAttributes", attribute),
+        said("PutAttributes", ""),
+        said("Select", &item),
+        said("BatchPutAttributes", ""),
+        said("DeleteAttributes", ""),
+    ];
+    let spec = SimpledbSpec {
+        endpoints: vec![endpoint(&in_rounds(&[], &round))],
+        user: "A".into(),
+        password: Some(Secret::Env("PATH".into())),
+        ..SimpledbSpec::default()
+    };
+    let driver = SimpledbDriver::new(&spec, false, TIMEOUT).unwrap();
+    let made = run_on_reactor(async {
+        let mut session = open(&driver).await.unwrap();
+        session.attach(&[table("allocation")]).await.unwrap();
+        let record = row("k1", [b"a", b"b", b"c"]);
+        let field = [FieldValue {
+            field: 1,
+            value: b"a&b",
+        }];
+        let batch = [record.record()];
+        let mut before = 0;
+        for round in 0..ROUNDS {
+            if round == ROUNDS / 2 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            assert_eq!(session.insert(T, record.record()).await.unwrap(), Some(1));
+            session.read(T, b"k1", Fields::All).await.unwrap().unwrap();
+            assert_eq!(session.update(T, b"k1", &field).await.unwrap(), Some(1));
+            let seen = session.scan(T, b"k", Some(5), Fields::All, &mut |_| {}).await;
+            assert_eq!(seen.unwrap(), 1);
+            session.insert_batch(T, &batch).await.unwrap();
+            assert_eq!(session.delete(T, b"k1").await.unwrap(), Some(1));
+        }
+        ALLOCATIONS.with(Cell::get) - before
+    });
+    assert_eq!(made, 0);
+}
+
+#[test]
+fn documents_of_riak_allocate_nothing_in_a_steady_state() {
+    let object = |body| {
+        let head = "200 OK\r\nX-Riak-Vclock: a85hYGBgzGDKBVIs\r\nContent-Type: application/json";
+        http::answer(head, body)
+    };
+    const JSON: &str = r#"{"name":"a","n":1}"#;
+    let stored = || http::answer("204 No Content", "");
+    let round = [
+        stored(),
+        object(JSON),
+        object(""),
+        stored(),
+        object(JSON),
+        stored(),
+        http::answer("200 OK\r\nContent-Type: application/json", r#"{"keys":["k1"]}"#),
+        object(JSON),
+        stored(),
+        stored(),
+    ];
+    let spec = RiakSpec {
+        endpoints: vec![endpoint(&in_rounds(&[http::answer("200 OK", "OK")], &round))],
+        secondary_indexes: true,
+        ..RiakSpec::default()
+    };
+    let driver = RiakDriver::new(spec, TIMEOUT).unwrap();
+    let collection = CollectionSpec {
+        name: "allocation".into(),
+        key_length: 10,
+        paths: vec![PathSpec {
+            steps: vec!["n".into()],
+            kind: PathKind::Integer,
+            indexed: false,
+        }],
+    };
+    const C: Collection = Collection(0);
+    let made = run_on_reactor(async {
+        let mut session = open(&driver).await.unwrap();
+        session.attach(&[collection]).await.unwrap();
+        let document = Keyed {
+            key: b"k1",
+            json: JSON.as_bytes(),
+        };
+        let patch = [Patch {
+            path: 0,
+            value: Value::Int(2),
+        }];
+        let mut before = 0;
+        for round in 0..ROUNDS {
+            if round == ROUNDS / 2 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            session.put(C, document, Expect::Absent).await.unwrap();
+            session.get(C, b"k1", Select::Paths(&[0])).await.unwrap().unwrap();
+            session.put(C, document, Expect::Anything).await.unwrap();
+            assert_eq!(session.patch(C, b"k1", &patch).await.unwrap(), Some(1));
+            let seen = session.range(C, b"k", Some(5), Select::Whole, &mut |_| {}).await;
+            assert_eq!(seen.unwrap(), 1);
+            session.put_batch(C, &[document]).await.unwrap();
+            assert_eq!(session.delete(C, b"k1", None).await.unwrap(), Some(1));
+        }
+        ALLOCATIONS.with(Cell::get) - before
+    });
+    assert_eq!(made, 0);
 }

@@ -75,7 +75,7 @@ pub type MakeDriver<S> = fn(&RunSpec) -> Result<Box<dyn AnyDriver<S>>, Trouble>;
 pub enum Make {
     Sql(MakeDriver<AnySql>),
     Records(MakeDriver<AnyRecords>),
-    /// Records whose values have at most so many bytes: no document fits.
+    /// Records whose values are short, at most this number of bytes: no document fits.
     ShortRecords(u32, MakeDriver<AnyRecords>),
     Documents(MakeDriver<AnyDocuments>),
     /// Its records are made of SQL or of what lies below, as its options say.

@@ -91,8 +91,8 @@ pub trait RecordSession {
         Ok(())
     }
 
-    /// An emulator of which only reads and writes by key are to be had: it deletes nothing, counts nothing, and does not hand
-    /// over a whole table. Nobody then calls `delete`, `scan` or `count`.
+    /// An emulator that has nothing but reads and writes by key: it deletes nothing, counts nothing, and returns no whole table.
+    /// Nobody then calls `delete`, `scan` or `count`.
     async fn is_partial(&mut self) -> Result<bool, OpError> {
         Ok(false)
     }

@@ -118,7 +118,7 @@ fn push_object(request: &mut Vec<u8>, key: &[u8], query: &[u8]) {
 }
 
 impl RiakSession {
-    /// Asks whether it is Riak that is there. Errors: it is not, or lets this account not in.
+    /// Finds out whether it is a Riak server. Errors: it is none, or refuses this account.
     pub(super) async fn greet(http: Http, route: &Arc<Route>, spec: &RiakSpec) -> Result<Self, OpError> {
         let of_type = spec.bucket_type.as_ref().map(|name| format!("/types/{name}"));
         let mut session = Self {
@@ -518,7 +518,7 @@ impl DocumentSession for RiakSession {
         Ok(Some(1))
     }
 
-    /// One after the other, and without a look at what there is: they are new.
+    /// One after the other, without reading versions first: they are new.
     async fn put_batch(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<u64, OpError> {
         for document in documents {
             self.write(collection, *document, b"", b"").await?;

@@ -14,7 +14,7 @@ pub fn latest(body: &[u8], content_type: &[u8]) -> Option<Option<Range<usize>>> 
     let boundary = boundary
         .strip_prefix(b"\"")
         .map_or(boundary, |quoted| quoted.strip_suffix(b"\"").unwrap_or(quoted));
-    let mut best: Option<((Moment<'_>, &[u8]), Range<usize>)> = None;
+    let mut best: Option<(Rank<'_>, Range<usize>)> = None;
     let mut at = end_of_delimiter(body, 0, boundary)?.1;
     while !body[at..].starts_with(b"--") {
         let (end, next) = end_of_delimiter(body, at, boundary)?;
@@ -59,6 +59,9 @@ fn field<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 /// Year, month, day and time of a day, as they compare.
 type Moment<'a> = (&'a [u8], usize, &'a [u8], &'a [u8]);
+
+/// `Last-Modified`, and of two of a second the `Etag`.
+type Rank<'a> = (Moment<'a>, &'a [u8]);
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`
 fn moment(date: &[u8]) -> Option<Moment<'_>> {

@@ -202,9 +202,6 @@ async fn scans_go_in_key_order_to_their_limit_or_the_end(system: &System, spec: 
 
 async fn deleted_rows_are_gone(system: &System, spec: &TableSpec) {
     let mut session = fresh(system, spec).await;
-    if session.is_partial().await.unwrap() {
-        return;
-    }
     load(&mut session, &["a", "b"]).await;
     assert_eq!(session.delete(T, b"a").await.unwrap(), counted(system, 1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
@@ -370,6 +367,15 @@ async fn a_failing_operation_is_reported_as_failing(system: &System, spec: &Tabl
     assert_eq!(session.count(T).await.unwrap_err().outcome, refused);
 }
 
+/// Whether a system has not what a case is about, and says so by other means than an offer.
+async fn lacks(system: &System, case: &str) -> bool {
+    match case {
+        "long_values_survive" => system.client.make.value_bytes_max().is_some(),
+        "deleted_rows_are_gone" => system.records().await.is_partial().await.unwrap(),
+        _ => false,
+    }
+}
+
 /// One test per case, each on a table of its own for every client, which is dropped at the end.
 macro_rules! conformance {
     ($($case:ident $(if $offer:ident)?,)*) => {
@@ -383,11 +389,17 @@ macro_rules! conformance {
                     for system in System::at_hand(&offers).into_iter().chain(as_documents) {
                         let name = format!("{}_{}", system.client.name, stringify!($case));
                         let spec = table(&name.chars().take(50).collect::<String>());
-                        system.run(async {
+                        let carried_out = system.run(async {
+                            if lacks(&system, stringify!($case)).await {
+                                return false;
+                            }
                             super::$case(&system, &spec).await;
                             system.records().await.drop_table(&spec).await.unwrap();
+                            true
                         });
-                        system.passed("records", stringify!($case));
+                        if carried_out {
+                            system.passed("records", stringify!($case));
+                        }
                     }
                 }
             )*

@@ -293,11 +293,7 @@ fn what_too_few_copies_took_is_unknown_and_what_is_refused_was_not_done() {
             Outcome::Unknown,
         ),
         ("503 Service Unavailable", "request timed out\n", Outcome::Unknown),
-        (
-            "500 Internal Server Error",
-            "Error: overload\n",
-            Outcome::Unknown,
-        ),
+        ("500 Internal Server Error", "Error: overload\n", Outcome::Unknown),
         (
             "400 Bad Request",
             "Specified w/dw/pw values invalid for bucket n value of 3\n",

@@ -156,7 +156,7 @@ fn writes_are_conditional_so_they_count() {
 }
 
 #[test]
-fn batches_have_25_items_and_at_most_so_many_bytes() {
+fn batches_are_bounded_by_items_and_by_bytes() {
     let script = vec![said("BatchPutAttributes", ""); 5];
     let (_, asked) = replays(script, false, async |session| {
         let rows: Vec<_> = (0..27)
