@@ -23,7 +23,10 @@ from bakeoff.systems.postgresql.system import PostgreSql
 from bakeoff.systems.redb import Redb
 from bakeoff.systems.redis.system import Redis
 from bakeoff.systems.redis.valkey import Valkey
+from bakeoff.systems.riak.system import Riak
 from bakeoff.systems.rocksdb import Rocksdb
+from bakeoff.systems.simpledb.moto import MotoSimpleDb
+from bakeoff.systems.simpledb.system import SimpleDb
 from bakeoff.systems.sqlite import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
@@ -38,6 +41,9 @@ SYSTEMS: dict[str, type[System]] = {
     "pouchdb-server": PouchDbServer,
     "dynamodb": DynamoDb,
     "dynamodb-local": DynamoDbLocal,
+    "simpledb": SimpleDb,
+    "moto-simpledb": MotoSimpleDb,
+    "riak": Riak,
     "redb": Redb,
     "lmdb": Lmdb,
     "fjall": Fjall,

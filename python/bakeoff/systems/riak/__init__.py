@@ -1,0 +1,1 @@
+"""Riak KV: see system.py."""

@@ -1,0 +1,1 @@
+"""Amazon SimpleDB, and an emulator of it."""
