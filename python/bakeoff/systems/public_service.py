@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublicService:
-    """name: "DynamoDB". The prices are those of the vendor's list, per million requests, as of `date` (ISO 8601), at
-    `source` (its address)."""
+    """name: "DynamoDB". The prices are those of the vendor's list, per million requests, as of `date` (ISO 8601; "":
+    they were not compared with it), at `source` (its address)."""
 
     name: str
     address: str
@@ -24,7 +24,8 @@ class PublicService:
             f"{price:g} {self.currency} per million {what}"
             for price, what in ((self.read_price_per_million, "reads"), (self.write_price_per_million, "writes"))
         )
-        return f"{reads}, {writes} (list price of {self.date}, {self.source})"
+        known = f"list price of {self.date}" if self.date else "estimates, not compared with the list"
+        return f"{reads}, {writes} ({known}, {self.source})"
 
     @property
     def highest_price_per_million(self) -> float:

@@ -62,7 +62,7 @@ class SimpleDb(AwsService):
         read_price_per_million=round(_HOURS_OF_A_READ * _PRICE_OF_AN_HOUR * 1e6, 2),
         write_price_per_million=round(_HOURS_OF_A_WRITE * _PRICE_OF_AN_HOUR * 1e6, 2),
         currency="USD",
-        date="2024-11-01",
+        date="",
         source="https://aws.amazon.com/simpledb/pricing/, us-east-1, for the machine hours of small requests",
     )
 
