@@ -13,7 +13,7 @@ const LAYOUTS: [(&str, bool); 4] = [
 ];
 
 const ORDERS_OF_DOCUMENTS: &str = "(SELECT id AS order_id, doc ->> 'client_id' AS client_id, \
-    strftime('%Y-%m-%d %H:%M:%f', (doc ->> 'date_created') / 1000.0, 'unixepoch') || '000' AS date_created, \
+    1000 * (doc ->> 'date_created') AS date_created, \
     doc ->> 'order_status' AS order_status, doc ->> 'sub_total' AS sub_total FROM orders)";
 const LINES_OF_DOCUMENTS: &str = "(SELECT orders.id AS order_id, value ->> 'line_item_id' AS line_item_id, \
     value ->> 'product_id' AS product_id, value ->> 'colour' AS colour, value ->> 'size' AS size, \
@@ -66,10 +66,9 @@ fn contents(database: &Database, layout: &str) -> Rows {
         let rows = select.query_map([], |row| row.get(0)).unwrap();
         rows.map(Result::unwrap).collect()
     };
-    let order =
-        "order_id || ' ' || client_id || ' ' || date_created || ' ' || order_status || ' ' || sub_total";
+    let order = "order_id || ' ' || client_id || ' ' || date_created || ' ' || order_status || ' ' || round(100 * sub_total)";
     let line = "order_id || ' ' || line_item_id || ' ' || product_id || ' ' || colour || ' ' || size || ' ' || quantity \
-                || ' ' || line_price";
+                || ' ' || round(100 * line_price)";
     let (orders, lines) = match layout {
         "documents" => (ORDERS_OF_DOCUMENTS, LINES_OF_DOCUMENTS),
         _ => ("orders", "line_items"),
@@ -97,7 +96,18 @@ fn the_same_list_leaves_the_same_rows_whatever_the_layout_and_the_users() {
         assert_eq!(found.0.len(), 5, "{:?}", found.0);
         match &first {
             None => first = Some(found),
-            Some(first) => assert!(*first == found, "{layout}: {:?} {:?}", found.0, found.1),
+            Some(first) => {
+                assert_eq!((&found.0, &found.1), (&first.0, &first.1), "{layout}");
+                let other = |(one, other): &(&String, &String)| one != other;
+                let (found, first) = (&found.2, &first.2);
+                assert_eq!(found.0.iter().zip(&first.0).find(other), None, "{layout}");
+                assert_eq!(found.1.iter().zip(&first.1).find(other), None, "{layout}");
+                assert_eq!(
+                    (found.0.len(), found.1.len()),
+                    (first.0.len(), first.1.len()),
+                    "{layout}"
+                );
+            }
         }
     }
 }
