@@ -14,11 +14,11 @@ const LAYOUTS: [(&str, bool); 4] = [
 
 const ORDERS_OF_DOCUMENTS: &str = "(SELECT id AS order_id, doc ->> 'client_id' AS client_id, \
     1000 * (doc ->> 'date_created') AS date_created, \
-    doc ->> 'order_status' AS order_status, doc ->> 'sub_total' AS sub_total FROM orders)";
-const LINES_OF_DOCUMENTS: &str = "(SELECT orders.id AS order_id, value ->> 'line_item_id' AS line_item_id, \
+    doc ->> 'order_status' AS order_status, doc ->> 'sub_total' AS sub_total FROM order_documents)";
+const LINES_OF_DOCUMENTS: &str = "(SELECT order_documents.id AS order_id, value ->> 'line_item_id' AS line_item_id, \
     value ->> 'product_id' AS product_id, value ->> 'colour' AS colour, value ->> 'size' AS size, \
     value ->> 'quantity' AS quantity, value ->> 'line_price' AS line_price \
-    FROM orders, json_each(doc, '$.line_items'))";
+    FROM order_documents, json_each(doc, '$.line_items'))";
 
 fn workload(more: Value) -> Value {
     let mut workload = json!({ "kind": "hatshop", "orders": ORDERS, "orders_seed": 5, "events": 1000 });
@@ -163,27 +163,30 @@ fn every_fault_planted_in_a_document_is_found() {
     let workload = workload(json!({ "layout": "documents" }));
     for (fault, found) in [
         (
-            "UPDATE orders SET doc = jsonb_set(doc, '$.line_items[0].line_price', 0.01)",
+            "UPDATE order_documents SET doc = jsonb_set(doc, '$.line_items[0].line_price', 0.01)",
             vec![sums, sample],
         ),
         (
-            "UPDATE orders SET doc = jsonb_set(doc, '$.sub_total', 'none')",
+            "UPDATE order_documents SET doc = jsonb_set(doc, '$.sub_total', 'none')",
             vec![sums, sample],
         ),
         (
-            "UPDATE orders SET doc = jsonb_remove(doc, '$.line_items')",
+            "UPDATE order_documents SET doc = jsonb_remove(doc, '$.line_items')",
             vec![sums, sample],
         ),
         (
-            "UPDATE orders SET doc = jsonb_set(doc, '$.line_items[0].product_id', 'none')",
+            "UPDATE order_documents SET doc = jsonb_set(doc, '$.line_items[0].product_id', 'none')",
             vec![sample],
         ),
         (
-            "UPDATE orders SET doc = jsonb_set(doc, '$.client_id', 'nobody')",
+            "UPDATE order_documents SET doc = jsonb_set(doc, '$.client_id', 'nobody')",
             vec![sample],
         ),
-        ("DELETE FROM orders WHERE rowid = 1", vec![orders, sample]),
-        ("UPDATE orders SET doc = jsonb('[]')", vec![sums, sample]),
+        (
+            "DELETE FROM order_documents WHERE rowid = 1",
+            vec![orders, sample],
+        ),
+        ("UPDATE order_documents SET doc = jsonb('[]')", vec![sums, sample]),
     ] {
         database.load(&workload);
         plant(&database, fault);

@@ -98,7 +98,10 @@ pub fn collect(
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
         nodes: nodes(job, recorders, &merged, totals.reconnects),
         cost: cost_between(&measured.before, &measured.after),
-        capacity_units: measured.capacity_units,
+        // The latency probe's reads would count, too.
+        capacity_units: measured
+            .capacity_units
+            .filter(|_| job.spec.latency_probe_rate_ops_per_s.is_none()),
         latency_probe,
         ..empty_result(&job.spec)
     }

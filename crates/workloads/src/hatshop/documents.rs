@@ -4,7 +4,7 @@ use super::Hatshop;
 use super::event::{Attribute, Event, Kind, loaded_ms, put, put_hundredths, put_whole};
 use super::known::Known;
 use super::requests::{ORDER_MISSING, Seen, rows_found};
-use super::schema::{LINE_COLUMNS, ORDER_COLUMNS, ORDERS};
+use super::schema::{DOCUMENTS, LINE_COLUMNS, ORDER_COLUMNS};
 use super::shop::{Id, Line, Order, Shop, Status, order_bytes};
 use super::thread::{Effect, Thread, Together};
 use crate::faults::Found;
@@ -34,7 +34,7 @@ pub fn collection() -> CollectionSpec {
         indexed: false,
     };
     CollectionSpec {
-        name: ORDERS.into(),
+        name: DOCUMENTS.into(),
         key_length: 36,
         paths: WRITTEN.map(path).into(),
     }

@@ -8,6 +8,8 @@ use bakeoff_model::sql::{Dialect, Lists};
 
 pub const ORDERS: &str = "orders";
 pub const LINES: &str = "line_items";
+/// A name of its own: what the other layouts have left refers to `orders`.
+pub const DOCUMENTS: &str = "order_documents";
 
 pub const ORDER_COLUMNS: [&str; 5] = [
     "order_id",
@@ -29,7 +31,7 @@ pub const LINE_COLUMNS: [&str; 7] = [
 /// The one that refers to the other first: as they are dropped.
 pub fn table_names(spec: &HatshopSpec) -> Vec<String> {
     let all: &[&str] = match spec.layout {
-        HatshopLayout::Documents => &[ORDERS],
+        HatshopLayout::Documents => &[DOCUMENTS],
         _ => &[LINES, ORDERS],
     };
     all.iter().map(|name| (*name).to_owned()).collect()
