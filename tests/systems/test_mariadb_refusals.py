@@ -43,6 +43,17 @@ def test_a_value_the_server_adjusts_is_a_fact(place: Path) -> None:
         system.stop()
 
 
+@pytest.mark.parametrize(("value", "found"), [("OFF", "OFF"), ("on", "ON"), ("binlog", "ON")])
+def test_a_binary_log_that_is_off_is_off(place: Path, value: str, found: str) -> None:
+    """The server takes OFF for the name of a log."""
+    system = managed(place, {"log_bin": value})
+    system.start()
+    try:
+        assert node_of(system).facts().settings["log_bin"] == found
+    finally:
+        system.stop()
+
+
 def test_more_memory_than_there_is_says_so(place: Path) -> None:
     with pytest.raises(ServerError, match="could not allocate the memory"):
         managed(

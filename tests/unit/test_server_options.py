@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.errors import PlanError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.plan.document.tables import SystemTable
 from bakeoff.systems.server.options import in_one_spelling
+from bakeoff.systems.server.system import refuse_other_switches
 
 KEYS = ("version", "settings", "nodes")
 LISTED = [{"name": "a", "address": "db1:1"}, {"name": "b", "address": "db2:1"}]
@@ -28,3 +29,11 @@ def test_nobody_starts_nodes_of_an_existing_system() -> None:
     with pytest.raises(PlanError, match="`nodes` is an option of managed servers") as caught:
         in_one_spelling(said, "systems.a", KEYS)
     assert caught.value.where == "systems.a.nodes"
+
+
+def test_a_switch_that_the_server_has_the_other_way_round_is_refused() -> None:
+    refuse_other_switches(
+        {"a": "OFF", "b": "1", "c": "0", "d": "64M", "e": "on"}, {"a": "off", "b": "ON", "c": "3", "d": "1"}
+    )
+    with pytest.raises(ServerError, match="the plan sets log_bin = OFF, and the server runs with log_bin = ON"):
+        refuse_other_switches({"log_bin": "OFF"}, {"log_bin": "ON"})

@@ -256,7 +256,7 @@ class MySqlProcess(DatabaseServer):
             "bind_address": "127.0.0.1",
         }
         options = {**self.defaults, **fixed, **self.tls_settings(), **self.spec.settings}
-        lines = [f"{name} = {_config_value(self.spelled(value))}" for name, value in options.items()]
+        lines = [_config_line(name, self.spelled(value)) for name, value in options.items()]
         write_private(self.config, "[mysqld]\n" + "\n".join(lines) + "\n", mode=0o644)
 
     def spelled(self, value: str) -> str:
@@ -328,6 +328,19 @@ def _is_taken(installation: Installation, settings: tuple[tuple[str, str], ...])
     return done.returncode == 0 or _UNKNOWN.search(done.stdout) is None
 
 
-def _config_value(value: str) -> str:
+#: Of `log_bin`, which takes every value for the name of its files.
+_BINARY_LOG = {
+    "OFF": "skip_log_bin",
+    "0": "skip_log_bin",
+    "FALSE": "skip_log_bin",
+    "ON": "log_bin",
+    "1": "log_bin",
+    "TRUE": "log_bin",
+}
+
+
+def _config_line(name: str, value: str) -> str:
     """Option files strip blanks, and take # for a comment."""
-    return f'"{value}"' if value != value.strip() or "#" in value else value
+    if name == "log_bin" and value.upper() in _BINARY_LOG:
+        return _BINARY_LOG[value.upper()]
+    return f'{name} = "{value}"' if value != value.strip() or "#" in value else f"{name} = {value}"

@@ -228,7 +228,8 @@ class StartedServer(Server):
         return self._nodes
 
     def access(self, name: str, server: DatabaseServer) -> Access:
-        return Access(lambda: server.control, server.pids, partial(self._own_facts, server), managed=True)
+        own, asked = partial(self._own_facts, server), lambda: server.spec.settings
+        return Access(lambda: server.control, server.pids, own, asked, managed=True)
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         login = self.server.bench_login(self._start.connect)

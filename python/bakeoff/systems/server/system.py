@@ -43,14 +43,29 @@ class Status:
 @dataclass(frozen=True)
 class Access:
     """How a node is reached and watched. control: a connection of ours that lasts. own: portable facts that whoever
-    made the node knows and it cannot say itself, or not as well. behind: of a node that follows another, how far it is
-    behind, as gauges that are debt, too."""
+    made the node knows and it cannot say itself, or not as well. asked: the settings that it was started with. behind:
+    of a node that follows another, how far it is behind, as gauges that are debt, too."""
 
     control: Callable[[], Control]
     pids: Callable[[], list[int]] = list
     own: Callable[[], Mapping[str, str]] = dict
+    asked: Callable[[], Mapping[str, str]] = dict
     behind: Callable[[], Mapping[str, float]] = dict
     managed: bool = False
+
+
+#: What a switch is set to, and what a server then says of it.
+_SWITCHES = {"on": True, "1": True, "true": True, "yes": True, "off": False, "0": False, "false": False, "no": False}
+
+
+def refuse_other_switches(asked: Mapping[str, str], said: Mapping[str, str]) -> None:
+    """Raises ServerError where a server has on what the plan sets to off, or the other way round: MariaDB takes
+    `log_bin = OFF` for the name of a file, and other settings have such turns, too."""
+    for name, value in asked.items():
+        wanted, found = _SWITCHES.get(value.lower()), said.get(name, "")
+        if wanted is not None and found.lower() in ("on", "off") and _SWITCHES[found.lower()] is not wanted:
+            what = f"the plan sets {name} = {value}, and the server runs with {name} = {found}"
+            raise ServerError(what, hint="look up which values the server takes, or leave the setting out")
 
 
 class ServerNode(Node):
@@ -88,6 +103,7 @@ class ServerNode(Node):
 
     def facts(self) -> Facts:
         read = self.read_facts()
+        refuse_other_switches(self.access.asked(), read.settings)
         return replace(read, portable={**read.portable, **self.access.own()})
 
     def counters(self) -> dict[str, float]:
