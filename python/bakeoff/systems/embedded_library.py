@@ -10,14 +10,14 @@ from bakeoff.errors import BakeoffError, PlanError
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.systems.base import Configuration, System
 from bakeoff.systems.embedded import EmbeddedStore, StoreOptions
-from bakeoff.systems.options import Settings, read_own
+from bakeoff.systems.options import LibrarySettings, read_own
 
 
 class LibraryOptions(StoreOptions):
     version: str | None = None
     source: str | None = None
     library: str | None = None
-    settings: Settings = Field(default_factory=dict)
+    settings: LibrarySettings = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_library(self) -> LibraryOptions:

@@ -51,6 +51,16 @@ Setting = Annotated[str, BeforeValidator(_setting_text, json_schema_input_type=s
 Settings = dict[str, Setting]
 
 
+def _library_setting_text(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else _setting_text(value)
+
+
+#: Of libraries, which spell a boolean as TOML does.
+LibrarySettings = dict[
+    str, Annotated[str, BeforeValidator(_library_setting_text, json_schema_input_type=str | float | bool)]
+]
+
+
 Read = TypeVar("Read", bound=Options)
 
 
