@@ -62,7 +62,7 @@ def test_systems_of_different_durability_are_compared_only_where_the_plan_declar
     assert not any("as the plan declares" in note for comparison in found.comparisons for note in comparison.notes)
     assert {c.verdict for c in found.comparisons} == {"not comparable"}
     assert found.comparisons[0].words == (
-        "not compared: durability is relaxed against full, and the plan does not say so for each"
+        "not compared: durability is relaxed against full, and the plan does not ask for that: write `durability` in it"
     )
 
 

@@ -237,7 +237,7 @@ def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> s
         return "not the same faults were planned for both"
     if _survive_otherwise(base, other, facts) and not _durability_is_declared(base, other, facts):
         how = f"{_durability(other, facts)} against {_durability(base, facts)}"
-        return f"durability is {how}, and the plan does not say so for each"
+        return f"durability is {how}, and the plan does not ask for that: write `durability` in it"
     if _different_work(base, other, runs):
         return "the two were not asked for the same operations (the hashes of their streams differ)"
     return ""

@@ -93,6 +93,7 @@ def _io_uring() -> list[Finding]:
 def _systems() -> list[Finding]:
     from ...machine import Finding
     from ...systems import SYSTEMS
+    from ...systems.server.started import StartedServer
 
     findings = []
     for kind, system in SYSTEMS.items():
@@ -107,7 +108,10 @@ def _systems() -> list[Finding]:
         else:
             versions = dict.fromkeys(one.version for one in sources.here()) if sources else ()
             here = f": {', '.join(versions)}" if versions else ""
-            findings.append(Finding(kind, "good", f"bakeoff can start a managed server{here}"))
+            how = (
+                "bakeoff can start a managed server" if issubclass(system, StartedServer) else "it runs inside bakeoff"
+            )
+            findings.append(Finding(kind, "good", f"{how}{here}"))
     return findings
 
 

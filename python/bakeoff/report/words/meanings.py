@@ -253,7 +253,11 @@ VERDICTS = (
     Meaning("too few runs", "There are too few repetitions to judge.", "Add repetitions."),
     Meaning("invalid runs", "One side failed in some of its runs. Its other runs are no evidence.", "See its checks."),
     Meaning("too few operations", "A percentile needs more operations.", "Make the window longer."),
-    Meaning("not comparable", "The two did not do the same work, or not with the same durability."),
+    Meaning(
+        "not comparable",
+        "The two did not do the same work, or not with the same durability.",
+        'Write `durability = "full"` (or another level) at the top of the plan, or one in each system.',
+    ),
     Meaning("not compared", "The values are shown, and no claim is made about them."),
     Meaning(
         "as shown before",

@@ -34,7 +34,8 @@ def survival(settings: Mapping[str, str]) -> Survival:
     Sources: redis.conf, appendonly and appendfsync ("up to two seconds"); Redis documentation, "Redis persistence".
     """
     if settings["appendonly"] != "yes":
-        return Survival("everything since the last snapshot", "everything since the last snapshot")
+        lost = "everything since the last snapshot" if settings.get("save", _UNREAD) else "everything"
+        return Survival(lost, lost)
     if settings["appendfsync"] not in ("always", "no"):
         return Survival("commits of the last 2 s", "commits of the last 2 s")
     synced = settings["appendfsync"] == "always"
