@@ -149,13 +149,15 @@ warm_up = 0
 operations = 500
 timeout = "10m"
 repetitions = 1
+error_budget = "10%"    # conflicts, on a busy machine
 """
+SLOW = [pytest.mark.slow, pytest.mark.servers]
 
 
 @pytest.mark.usefixtures("version")
 @pytest.mark.parametrize(
     "workload",
-    ["ycsb", "sql", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sysbench", "linkbench", "hatshop"))],
+    ["ycsb", "sql", *(pytest.param(name, marks=SLOW) for name in ("sysbench", "linkbench", "hatshop"))],
 )
 def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload: str) -> None:
     for name, text in FILES.items():
