@@ -4,6 +4,7 @@
 //! and a copy `#i2` of the value of each path with an index. Items have no order, so there are no scans from a key on.
 //!
 //! Sources: Amazon DynamoDB API Reference; Developer Guide, "Constraints in Amazon DynamoDB", "Global secondary indexes".
+mod batches;
 mod calls;
 mod errors;
 mod expressions;

@@ -5,7 +5,7 @@ use super::errors;
 use super::signature::{ALGORITHM, SIGNATURE_BYTES, Scope, Signer, digest, hex};
 use crate::server::aws::second;
 use crate::server::http::{Http, Route, Template};
-use bakeoff_model::capacity::{CapacityMeter, CapacityUnits};
+use bakeoff_model::capacity::{CapacityMeter, CapacityTally, CapacityUnits};
 use bakeoff_model::json;
 use bakeoff_model::outcome::OpError;
 use std::sync::Arc;
@@ -144,6 +144,7 @@ impl Endpoint {
 /// A session's connection.
 pub struct Calls {
     endpoint: Arc<Endpoint>,
+    consumed: Arc<CapacityTally>,
     http: Http,
     signer: Signer,
     action: Action,
@@ -156,6 +157,7 @@ impl Calls {
             http: Http::connect(&endpoint.route, limit).await?,
             signer: Signer::new(endpoint.scope.clone(), second()),
             endpoint: endpoint.clone(),
+            consumed: endpoint.meter.open(),
             action: Action::GetItem,
             signature_at: 0,
         })
@@ -210,7 +212,7 @@ impl Calls {
         match sent.map_err(|error| error.with_statement(action.name()))? {
             200 => {
                 if let Some(units) = action.consumes(consumed(self.http.answer())) {
-                    self.endpoint.meter.add(units);
+                    self.consumed.add(units);
                 }
                 Ok(self.http.answer())
             }

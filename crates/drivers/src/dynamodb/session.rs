@@ -17,13 +17,6 @@ use bakeoff_model::time::sleep;
 use bakeoff_model::transaction::Transactional;
 use std::time::Duration;
 
-/// Of one request.
-const GETS_MAX: usize = 100;
-const PUTS_MAX: usize = 25;
-const TRANSACTION_MAX: usize = 100;
-/// How often the rest of a batch is sent again. The waits double up to the longest: half a minute in all.
-const TRIES_MAX: u32 = 20;
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// How often a table is asked what has become of it.
 const LOOKS_MAX: u32 = 3000;
 const LOOKED_EVERY: Duration = Duration::from_millis(200);
@@ -37,14 +30,14 @@ pub struct Modes {
 }
 
 pub struct DynamodbSession {
-    calls: Calls,
-    modes: Modes,
-    collections: Vec<Attached>,
-    found: Found,
-    text: Vec<u8>,
+    pub(super) calls: Calls,
+    pub(super) modes: Modes,
+    pub(super) collections: Vec<Attached>,
+    pub(super) found: Found,
+    pub(super) text: Vec<u8>,
     /// What the service wants to be asked next: a page's key, or the rest of a batch.
-    next: Vec<u8>,
-    revision: u64,
+    pub(super) next: Vec<u8>,
+    pub(super) revision: u64,
 }
 
 impl DynamodbSession {
@@ -62,7 +55,7 @@ impl DynamodbSession {
 
     /// One that no other write has: sessions count on from numbers at random.
     #[inline]
-    fn next_revision(&mut self) -> [u8; 16] {
+    pub(super) fn next_revision(&mut self) -> [u8; 16] {
         self.revision = self.revision.wrapping_add(1);
         let mut text = [0; 16];
         text.copy_from_slice(&hex(&self.revision.to_be_bytes())[..16]);
@@ -159,113 +152,6 @@ impl DynamodbSession {
         body.push(b'}');
         self.calls.send().await.map(|_| ())
     }
-
-    /// The rest of a batch, which the service did not take: sent again, after a wait.
-    async fn send_rest(&mut self, action: Action, tries: u32) -> Result<(), OpError> {
-        if tries == TRIES_MAX {
-            let what = "the service did not take all of a batch in half a minute";
-            return Err(OpError::fail(FailClass::Overload, "UNPROCESSED", what).with_statement(action.name()));
-        }
-        sleep(LONGEST_WAIT.min(Duration::from_millis(10) * 2u32.pow(tries.min(10)))).await;
-        let body = self.calls.begin(action).await?;
-        body.extend_from_slice(b"{\"RequestItems\":");
-        body.extend_from_slice(&self.next);
-        body.push(b'}');
-        self.calls.send().await.map(|_| ())
-    }
-
-    async fn put_some(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<(), OpError> {
-        let mut revisions = [[0; 16]; PUTS_MAX];
-        revisions.fill_with(|| self.next_revision());
-        let Self {
-            calls, collections, ..
-        } = self;
-        let collection = &collections[collection.0 as usize];
-        let body = calls.begin(Action::BatchWriteItem).await?;
-        body.extend_from_slice(b"{\"RequestItems\":{");
-        body.extend_from_slice(&collection.name);
-        body.extend_from_slice(b":[");
-        for (place, (document, revision)) in documents.iter().zip(&revisions).enumerate() {
-            body.extend_from_slice(if place > 0 {
-                b",{\"PutRequest\":{\"Item\":"
-            } else {
-                b"{\"PutRequest\":{\"Item\":"
-            });
-            item(body, collection, *document, revision)?;
-            body.extend_from_slice(b"}}");
-        }
-        body.extend_from_slice(b"]}}");
-        calls.send().await?;
-        for tries in 0.. {
-            if !rest(self.calls.answer(), "UnprocessedItems", &mut self.next) {
-                break;
-            }
-            self.send_rest(Action::BatchWriteItem, tries).await?;
-        }
-        Ok(())
-    }
-
-    /// New documents in one transaction, at most [`TRANSACTION_MAX`].
-    async fn put_together(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<(), OpError> {
-        self.begin_together(Action::TransactWriteItems).await?;
-        for (place, document) in documents.iter().enumerate() {
-            let revision = self.next_revision();
-            let collection = &self.collections[collection.0 as usize];
-            let body = self.calls.request()?;
-            body.extend_from_slice(if place > 0 { b",{\"Put\":" } else { b"{\"Put\":" });
-            begin(body, collection, false);
-            body.extend_from_slice(b",\"Item\":");
-            item(body, collection, *document, &revision)?;
-            expected(body, Expect::Absent);
-            body.extend_from_slice(b"}}");
-        }
-        self.calls.request()?.extend_from_slice(b"]}");
-        self.calls.send().await.map(|_| ())
-    }
-
-    /// Documents as they are at one moment, at most [`TRANSACTION_MAX`]. A key asked for twice counts once.
-    async fn get_together(
-        &mut self,
-        collection: Collection,
-        keys: &[&[u8]],
-        select: Select<'_>,
-        each: &mut dyn FnMut(&Found),
-    ) -> Result<u64, OpError> {
-        self.begin_together(Action::TransactGetItems).await?;
-        let attached = &self.collections[collection.0 as usize];
-        let body = self.calls.request()?;
-        for (place, key) in keys.iter().enumerate() {
-            if keys[..place].contains(key) {
-                continue;
-            }
-            body.extend_from_slice(if place > 0 { b",{\"Get\":" } else { b"{\"Get\":" });
-            begin(body, attached, false);
-            body.extend_from_slice(b",\"Key\":");
-            open_key(body, key);
-            body.push(b'}');
-            projection(body, attached, select);
-            body.extend_from_slice(b"}}");
-        }
-        body.extend_from_slice(b"]}");
-        let answer = self.calls.send().await?;
-        let answers = json::at(answer, ["Responses"]).ok_or_else(|| malformed("it has no responses"))?;
-        let mut seen = 0;
-        for one in Elements::of(answers) {
-            // Of a missing document the answer is empty.
-            if let Some(item) = json::at(one, ["Item"]) {
-                fill(&mut self.found, item, select, attached, &mut self.text)?;
-                each(&self.found);
-                seen += 1;
-            }
-        }
-        Ok(seen)
-    }
-
-    async fn begin_together(&mut self, action: Action) -> Result<(), OpError> {
-        let body = self.calls.begin(action).await?;
-        body.extend_from_slice(b"{\"TransactItems\":[");
-        Ok(())
-    }
 }
 
 fn table_name(body: &mut Vec<u8>, name: &str) {
@@ -274,7 +160,7 @@ fn table_name(body: &mut Vec<u8>, name: &str) {
 
 /// `{"TableName":"c"`, of a read with what it says of consistency.
 #[inline]
-fn begin(body: &mut Vec<u8>, collection: &Attached, consistent: bool) {
+pub(super) fn begin(body: &mut Vec<u8>, collection: &Attached, consistent: bool) {
     body.extend_from_slice(b"{\"TableName\":");
     body.extend_from_slice(&collection.name);
     if consistent {
@@ -284,13 +170,13 @@ fn begin(body: &mut Vec<u8>, collection: &Attached, consistent: bool) {
 
 /// `{"#key":{"S":"k"}`
 #[inline]
-fn open_key(body: &mut Vec<u8>, key: &[u8]) {
+pub(super) fn open_key(body: &mut Vec<u8>, key: &[u8]) {
     body.extend_from_slice(b"{\"#key\":");
     typed::text(body, key);
 }
 
 #[inline]
-fn item(
+pub(super) fn item(
     body: &mut Vec<u8>,
     collection: &Attached,
     document: Keyed<'_>,
@@ -308,7 +194,7 @@ fn item(
 }
 
 #[inline]
-fn fill(
+pub(super) fn fill(
     found: &mut Found,
     item: &[u8],
     select: Select<'_>,
@@ -346,18 +232,6 @@ fn next_page(answer: &[u8], next: &mut Vec<u8>) -> bool {
         Some(key @ [b'{', ..]) => next.extend_from_slice(key),
         _ => return false,
     }
-    true
-}
-
-/// Whether a part of a batch was not carried out, and which.
-#[inline]
-fn rest(answer: &[u8], name: &str, next: &mut Vec<u8>) -> bool {
-    next.clear();
-    let left = json::at(answer, [name]).unwrap_or_default();
-    if json::Members::of(left).next().is_none() {
-        return false;
-    }
-    next.extend_from_slice(left);
     true
 }
 
@@ -444,7 +318,6 @@ impl DocumentSession for DynamodbSession {
         Ok(Some(found))
     }
 
-    /// A key asked for twice counts once.
     async fn get_batch(
         &mut self,
         collection: Collection,
@@ -452,74 +325,10 @@ impl DocumentSession for DynamodbSession {
         select: Select<'_>,
         each: &mut dyn FnMut(&Found),
     ) -> Result<u64, OpError> {
-        let mut seen = 0;
-        if self.modes.transactional {
-            for some in keys.chunks(TRANSACTION_MAX) {
-                seen += self.get_together(collection, some, select, each).await?;
-            }
-            return Ok(seen);
+        match self.modes.transactional {
+            true => self.get_in_transactions(collection, keys, select, each).await,
+            false => self.get_in_batches(collection, keys, select, each).await,
         }
-        for (from, some) in keys.chunks(GETS_MAX).enumerate() {
-            let before = from * GETS_MAX;
-            let Self {
-                calls,
-                collections,
-                modes,
-                ..
-            } = &mut *self;
-            let attached = &collections[collection.0 as usize];
-            let body = calls.begin(Action::BatchGetItem).await?;
-            body.extend_from_slice(b"{\"RequestItems\":{");
-            body.extend_from_slice(&attached.name);
-            body.extend_from_slice(b":{\"Keys\":[");
-            let start = body.len();
-            for (place, key) in some.iter().enumerate() {
-                if keys[..before + place].contains(key) {
-                    continue;
-                }
-                if body.len() > start {
-                    body.push(b',');
-                }
-                open_key(body, key);
-                body.push(b'}');
-            }
-            if body.len() == start {
-                continue;
-            }
-            body.push(b']');
-            if modes.consistent {
-                body.extend_from_slice(b",\"ConsistentRead\":true");
-            }
-            projection(body, attached, select);
-            body.extend_from_slice(b"}}}");
-            calls.send().await?;
-            for tries in 0.. {
-                let Self {
-                    calls,
-                    collections,
-                    found,
-                    text,
-                    next,
-                    ..
-                } = &mut *self;
-                let attached = &collections[collection.0 as usize];
-                let answer = calls.answer();
-                let tables =
-                    json::at(answer, ["Responses"]).ok_or_else(|| malformed("it has no responses"))?;
-                for (_, items) in json::Members::of(tables) {
-                    for item in Elements::of(items) {
-                        fill(found, item, select, attached, text)?;
-                        each(found);
-                        seen += 1;
-                    }
-                }
-                if !rest(answer, "UnprocessedKeys", next) {
-                    break;
-                }
-                self.send_rest(Action::BatchGetItem, tries).await?;
-            }
-        }
-        Ok(seen)
     }
 
     #[inline]
@@ -550,17 +359,11 @@ impl DocumentSession for DynamodbSession {
         }
     }
 
-    /// Outside of transactions the service has no condition on a document of a batch: one that exists is replaced.
     async fn put_batch(&mut self, collection: Collection, documents: &[Keyed<'_>]) -> Result<u64, OpError> {
-        if self.modes.transactional {
-            for some in documents.chunks(TRANSACTION_MAX) {
-                self.put_together(collection, some).await?;
-            }
-            return Ok(documents.len() as u64);
-        }
-        for some in documents.chunks(PUTS_MAX) {
-            self.put_some(collection, some).await?;
-        }
+        match self.modes.transactional {
+            true => self.put_in_transactions(collection, documents).await,
+            false => self.put_in_batches(collection, documents).await,
+        }?;
         Ok(documents.len() as u64)
     }
 
@@ -652,7 +455,7 @@ impl DocumentSession for DynamodbSession {
 
 /// What a write expects, as a condition.
 #[inline]
-fn expected(body: &mut Vec<u8>, expect: Expect<'_>) {
+pub(super) fn expected(body: &mut Vec<u8>, expect: Expect<'_>) {
     match expect {
         Expect::Anything => {}
         Expect::Absent => body.extend_from_slice(
