@@ -9,6 +9,7 @@
 //!
 //! Sources: Riak KV documentation, "HTTP API Reference" (fetch, store and delete object, list keys, secondary indexes), "Conflict
 //! Resolution", "Replication Properties".
+mod requests;
 mod session;
 mod siblings;
 
@@ -22,10 +23,10 @@ use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{RunSpec, RunnerKind};
+pub use requests::RiakSession;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-pub use session::RiakSession;
 use std::sync::Arc;
 use std::time::Duration;
 
