@@ -20,7 +20,7 @@ PAGE = ROOT / "docs/reference/conformance.md"
 #: Tests of each shape; all cases of a file are named in the call of its macro.
 SHAPES = {
     "records": ("conformance.rs",),
-    "documents": ("documents.rs",),
+    "documents": ("documents/mod.rs",),
     "SQL": ("values.rs", "bulk/mod.rs"),
 }
 #: A file names all its cases in one call, a line each.
