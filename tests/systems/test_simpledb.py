@@ -18,9 +18,10 @@ from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.levels import PACKAGER
 from bakeoff.provision import pip
+from bakeoff.systems.aws_control import AbsentError
 from bakeoff.systems.aws_credentials import Credentials
 from bakeoff.systems.lease import LEASE_S
-from bakeoff.systems.simpledb.control import NoDomainError, SimpledbControl, signature, signed
+from bakeoff.systems.simpledb.control import SimpledbControl, signature, signed
 from bakeoff.systems.simpledb.ledger import SimpledbLedger
 from bakeoff.systems.simpledb.moto import SOURCES, MotoSimpleDb
 from bakeoff.systems.simpledb.system import SimpleDb
@@ -113,7 +114,7 @@ def test_it_listens_on_loopback_alone_and_runs_without_rights(moto: MotoSimpleDb
 
 def test_items_and_errors_are_read(moto: MotoSimpleDb) -> None:
     control = control_of(moto)
-    with pytest.raises(NoDomainError):
+    with pytest.raises(AbsentError):
         control.item("theirs", "k")
     control.ask("CreateDomain", {"DomainName": "theirs"})
     control.put("theirs", "k", {"a": "1 &<", "b": "2"})

@@ -23,6 +23,8 @@ from bakeoff.systems.public_service import PublicService
 from bakeoff.systems.server.control import Address, Control, Login
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import ServerOptions
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.started import StartedServer
 from bakeoff.systems.server.system import AddressedFamily, Server, ServerNode, Status
 
 #: What the service is said to promise by nobody but itself.
@@ -83,6 +85,42 @@ class AwsServer(Server):
 
     def _asked(self) -> dict[str, str]:
         return {"consistent reads": "on" if self._options.driver["consistent_read"] else "off"}
+
+
+class AwsEmulator(AwsServer, StartedServer):
+    """What bakeoff starts, with all its data in memory."""
+
+    in_first_plan: ClassVar[bool] = False
+    restart_s: ClassVar[float] = 4.0
+    #: As errors call it, and what it has in place of settings.
+    product: ClassVar[str]
+    has: ClassVar[str] = ""
+
+    @classmethod
+    def capabilities(cls) -> Capabilities:
+        """What is in memory alone has no copy."""
+        return replace(super().capabilities(), restore=False)
+
+    @classmethod
+    def configure(cls, asked: Configuration) -> System:
+        made = super().configure(asked)
+        assert isinstance(made, AwsEmulator)
+        if made._start.settings:
+            what, where = f"{cls.product} has no settings", f"{asked.where}.start.settings"
+            raise PlanError(what, where=where, hint=f"leave them out{cls.has}")
+        if made._options.driver["tls"]:
+            raise PlanError(f"{cls.product} has no tls", where=f"{asked.where}.tls", hint="leave `tls` out")
+        return made
+
+    def make_cold(self) -> None:
+        raise ServerError(
+            f"{self.product} has its data in memory alone, and a restart would lose them",
+            where=self._where,
+            hint='leave out cache = "cold"',
+        )
+
+    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
+        return {**super()._own_facts(server), **self._asked()}
 
 
 class AwsService(AwsServer, ExistingServer):

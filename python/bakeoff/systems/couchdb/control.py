@@ -52,8 +52,8 @@ class _Connection:
         body = json.loads(said) if said else {}
         date = parsedate_to_datetime(answer.headers["Date"]).timestamp() if "Date" in answer.headers else time.time()
         if answer.status >= 400 and answer.status not in _EXPECTED:
-            told = body if isinstance(body, dict) else {}
-            raise SaidError(answer.status, str(told.get("error", "")), str(told.get("reason", "")))
+            found = body if isinstance(body, dict) else {}
+            raise SaidError(answer.status, str(found.get("error", "")), str(found.get("reason", "")))
         return [(Answer(answer.status, body, date),)]
 
     def close(self) -> None:

@@ -47,8 +47,8 @@ class _Claim(Claim):
 
     def give_up(self, holder: str) -> None:
         """A ledger that has nothing to say goes with the claim."""
-        told = self._control.get(self._database)
-        if told and told["doc_count"] == 0:
+        found = self._control.get(self._database)
+        if found and found["doc_count"] == 0:
             self._control.ask("DELETE", self._database)
         elif found := self._control.get(self._path):
             self._control.ask("DELETE", f"{self._path}?rev={found['_rev']}")
@@ -92,8 +92,8 @@ class CouchLedger(LeasedLedger):
         return "; ".join(f"DELETE {self._path(name)}" for name in tables)
 
     def sizes(self, tables: Sequence[str]) -> dict[str, int]:
-        told = {name: self._control.get(self._path(name)) for name in tables}
-        return {name: int(one["sizes"]["file"]) for name, one in told.items() if one and "sizes" in one}
+        found = {name: self._control.get(self._path(name)) for name in tables}
+        return {name: int(one["sizes"]["file"]) for name, one in found.items() if one and "sizes" in one}
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         self._looked = tables
@@ -112,8 +112,8 @@ class CouchLedger(LeasedLedger):
         return found
 
     def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
-        told = self._control.get(f"{self._path(TABLE)}/_all_docs?include_docs=true") or {"rows": []}
-        rows: list[dict[str, Any]] = [row["doc"] for row in told["rows"]]
+        found = self._control.get(f"{self._path(TABLE)}/_all_docs?include_docs=true") or {"rows": []}
+        rows: list[dict[str, Any]] = [row["doc"] for row in found["rows"]]
         return {str(one["_id"]): Entry(one["dataset"], one["loaded"], one["mark"]) for one in rows}
 
     def _is_younger(self, mark: str, before: str) -> bool:
@@ -146,8 +146,8 @@ class CouchLedger(LeasedLedger):
         for name in names:
             if found := self._control.get(self._entry(name)):
                 self._control.ask("DELETE", f"{self._entry(name)}?rev={found['_rev']}")
-        told = self._control.get(self._path(TABLE))
-        if told and told["doc_count"] == 0 and not self._claimed:
+        found = self._control.get(self._path(TABLE))
+        if found and found["doc_count"] == 0 and not self._claimed:
             self._control.ask("DELETE", self._path(TABLE))
 
     def _remove_tables(self, names: Sequence[str]) -> None:

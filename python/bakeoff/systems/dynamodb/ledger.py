@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.dynamodb.control import ConditionError, DynamoControl, NoTableError
+from bakeoff.systems.aws_control import AbsentError, ConditionError
+from bakeoff.systems.dynamodb.control import DynamoControl
 from bakeoff.systems.lease import LEASE_S, Claim, LeasedLedger, in_use
 from bakeoff.systems.ledger import TABLE, Entry, Found
 from bakeoff.systems.server.control import Refused
@@ -64,7 +65,7 @@ class _Claim(Claim):
             "ConditionExpression": "holder = :me",
             "ExpressionAttributeValues": {":me": {"S": holder}},
         }
-        with suppress(ConditionError, NoTableError):
+        with suppress(ConditionError, AbsentError):
             self._control.ask("DeleteItem", {"TableName": TABLE, "Key": _item(name=_CLAIM), **mine})
             if not [*self._control.scan(TABLE)]:
                 self._control.ask("DeleteTable", {"TableName": TABLE})
@@ -170,13 +171,13 @@ class DynamoLedger(LeasedLedger):
 
     def _remove_entries(self, names: Sequence[str]) -> None:
         """The ledger itself goes with the claim."""
-        with suppress(NoTableError):
+        with suppress(AbsentError):
             for name in names:
                 self._control.ask("DeleteItem", {"TableName": TABLE, "Key": _item(name=name)})
 
     def _remove_tables(self, names: Sequence[str]) -> None:
         for name in names:
-            with suppress(NoTableError):
+            with suppress(AbsentError):
                 self._control.ask("DeleteTable", {"TableName": name})
         for name in names:
             self._until_gone(name)
@@ -186,7 +187,7 @@ class DynamoLedger(LeasedLedger):
         while time.monotonic() < deadline:
             try:
                 self._control.ask("DescribeTable", {"TableName": name})
-            except NoTableError:
+            except AbsentError:
                 return
             time.sleep(0.2)
         raise ServerError(f"the table {name} was not gone within {_CREATED_WITHIN_S:.0f} s", where=self._where)

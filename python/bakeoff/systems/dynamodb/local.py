@@ -7,13 +7,12 @@ start = { heap_mib = 1024 }
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.errors import BakeoffError
 from bakeoff.model.durability import Survival
 from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Sources
@@ -22,13 +21,12 @@ from bakeoff.provision.java import JavaInstallation, JavaNeed
 from bakeoff.provision.maven import MavenClosure
 from bakeoff.provision.server import ServerSpec, failed_start
 from bakeoff.systems.aws_credentials import Credentials
-from bakeoff.systems.aws_service import AwsOptions, AwsServer
-from bakeoff.systems.base import Capabilities, Configuration, Facts, System
+from bakeoff.systems.aws_service import AwsEmulator, AwsOptions
+from bakeoff.systems.base import Facts
 from bakeoff.systems.dynamodb.control import DynamoControl
 from bakeoff.systems.dynamodb.system import DynamoFamily, DynamoNode
 from bakeoff.systems.server.options import StartOptions
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
-from bakeoff.systems.server.started import StartedServer
 from bakeoff.systems.server.system import Access
 
 PRODUCT = "DynamoDB Local"
@@ -134,35 +132,16 @@ class DynamoLocalFamily(DynamoFamily):
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {"none": {}}
 
 
-class DynamoDbLocal(AwsServer, StartedServer):
+class DynamoDbLocal(AwsEmulator):
     kind: ClassVar[str] = "dynamodb-local"
     peer_of: ClassVar[str] = "DynamoDB"
     summary: ClassVar[str] = f"{PRODUCT}: managed; Amazon's emulator, whose figures say nothing of the service"
-    in_first_plan: ClassVar[bool] = False
-    restart_s: ClassVar[float] = 4.0
+    product: ClassVar[str] = PRODUCT
+    has: ClassVar[str] = "; it has `heap_mib`"
     family = DynamoLocalFamily()
     installed_from = SOURCES
     process = DynamoLocalProcess
     _start: DynamoLocalStart
-
-    @classmethod
-    def capabilities(cls) -> Capabilities:
-        """What is in memory alone has no copy."""
-        return replace(super().capabilities(), restore=False)
-
-    @classmethod
-    def configure(cls, asked: Configuration) -> System:
-        made = super().configure(asked)
-        assert isinstance(made, DynamoDbLocal)
-        if made._start.settings:
-            raise PlanError(
-                f"{PRODUCT} has no settings",
-                where=f"{asked.where}.start.settings",
-                hint="leave them out; it has `heap_mib`",
-            )
-        if made._options.driver["tls"]:
-            raise PlanError(f"{PRODUCT} has no tls", where=f"{asked.where}.tls", hint="leave `tls` out")
-        return made
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
         made = DynamoLocalProcess(spec, folder, where=self._where)
@@ -174,13 +153,3 @@ class DynamoDbLocal(AwsServer, StartedServer):
         made.version = self.servers()[name].spec.installation.version
         made.options, made.heap_mib = self._options.driver, self._start.heap_mib
         return made
-
-    def make_cold(self) -> None:
-        raise ServerError(
-            f"{PRODUCT} has its data in memory alone, and a restart would lose them",
-            where=self._where,
-            hint='leave out cache = "cold"',
-        )
-
-    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
-        return {**super()._own_facts(server), **self._asked()}

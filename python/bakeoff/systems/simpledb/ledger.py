@@ -12,9 +12,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
+from bakeoff.systems.aws_control import AbsentError, ConditionError
 from bakeoff.systems.lease import LEASE_S, Claim, LeasedLedger, in_use
 from bakeoff.systems.ledger import TABLE, Entry, Found
-from bakeoff.systems.simpledb.control import ConditionError, NoDomainError, SimpledbControl
+from bakeoff.systems.simpledb.control import SimpledbControl
 
 #: As in the driver.
 _MARK = "#bakeoff"
@@ -50,7 +51,7 @@ class _Claim(Claim):
 
     def give_up(self, holder: str) -> None:
         """With the ledger, where it has nothing to say."""
-        with suppress(ConditionError, NoDomainError):
+        with suppress(ConditionError, AbsentError):
             self._control.delete(TABLE, _CLAIM, holder=holder)
             if self._control.is_empty(TABLE):
                 self._control.ask("DeleteDomain", {"DomainName": TABLE})
@@ -63,7 +64,7 @@ def make_ledger(control: SimpledbControl) -> None:
     """If there is none; it takes the service some seconds. Raises ServerError."""
     try:
         control.item(TABLE, _CLAIM)
-    except NoDomainError:
+    except AbsentError:
         control.ask("CreateDomain", {"DomainName": TABLE})
 
 
@@ -95,13 +96,13 @@ class SimpledbLedger(LeasedLedger):
     def _marks_of(self, names: Collection[str]) -> dict[str, str]:
         found = {}
         for name in names:
-            with suppress(NoDomainError):
+            with suppress(AbsentError):
                 found[name] = self._control.item(name, _MARK).get(_MADE, "")
         return found
 
     def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
         found = {}
-        with suppress(NoDomainError):
+        with suppress(AbsentError):
             for name in names:
                 if item := self._control.item(TABLE, name):
                     found[name] = Entry(item["dataset"], item["state"] == "loaded", item["mark"])
@@ -124,7 +125,7 @@ class SimpledbLedger(LeasedLedger):
 
     def _remove_entries(self, names: Sequence[str]) -> None:
         """The ledger itself goes with the claim."""
-        with suppress(NoDomainError):
+        with suppress(AbsentError):
             for name in names:
                 self._control.delete(TABLE, name)
 

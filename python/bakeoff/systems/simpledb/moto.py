@@ -8,23 +8,21 @@ start = {}
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.model.durability import Survival
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.pip import Pip, PipInstallation, lacks_python
 from bakeoff.provision.server import ServerSpec, failed_start
 from bakeoff.systems.aws_credentials import Credentials
-from bakeoff.systems.aws_service import AwsOptions, AwsServer
-from bakeoff.systems.base import Capabilities, Configuration, Facts, System
+from bakeoff.systems.aws_service import AwsEmulator, AwsOptions
+from bakeoff.systems.base import Facts
 from bakeoff.systems.server.control import Login
 from bakeoff.systems.server.options import StartOptions
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
-from bakeoff.systems.server.started import StartedServer
 from bakeoff.systems.server.system import Access
 from bakeoff.systems.simpledb.control import SimpledbControl
 from bakeoff.systems.simpledb.system import SimpledbFamily, SimpledbNode
@@ -113,32 +111,15 @@ class MotoFamily(SimpledbFamily):
         """Its driver does without Select."""
 
 
-class MotoSimpleDb(AwsServer, StartedServer):
+class MotoSimpleDb(AwsEmulator):
     kind: ClassVar[str] = "moto-simpledb"
     peer_of: ClassVar[str] = "SimpleDB"
     summary: ClassVar[str] = f"{PRODUCT}: managed; an emulator of five calls, whose figures say nothing of SimpleDB"
-    in_first_plan: ClassVar[bool] = False
-    restart_s: ClassVar[float] = 4.0
+    product: ClassVar[str] = PRODUCT
     family = MotoFamily()
     installed_from = SOURCES
     process = MotoProcess
     _start: MotoStart
-
-    @classmethod
-    def capabilities(cls) -> Capabilities:
-        """What is in memory alone has no copy."""
-        return replace(super().capabilities(), restore=False)
-
-    @classmethod
-    def configure(cls, asked: Configuration) -> System:
-        made = super().configure(asked)
-        assert isinstance(made, MotoSimpleDb)
-        if made._start.settings:
-            what, where = f"{PRODUCT} has no settings", f"{asked.where}.start.settings"
-            raise PlanError(what, where=where, hint="leave them out")
-        if made._options.driver["tls"]:
-            raise PlanError(f"{PRODUCT} has no tls", where=f"{asked.where}.tls", hint="leave `tls` out")
-        return made
 
     def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
         made = MotoProcess(spec, folder, where=self._where)
@@ -150,13 +131,3 @@ class MotoSimpleDb(AwsServer, StartedServer):
         made.version = self.servers()[name].spec.installation.version
         made.options = self._options.driver
         return made
-
-    def make_cold(self) -> None:
-        raise ServerError(
-            f"{PRODUCT} has its data in memory alone, and a restart would lose them",
-            where=self._where,
-            hint='leave out cache = "cold"',
-        )
-
-    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
-        return {**super()._own_facts(server), **self._asked()}

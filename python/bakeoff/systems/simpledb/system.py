@@ -6,13 +6,14 @@ from contextlib import closing, suppress
 from typing import ClassVar
 
 from bakeoff.errors import PlanError
+from bakeoff.systems.aws_control import AbsentError
 from bakeoff.systems.aws_service import DURABILITY, AwsFamily, AwsNode, AwsOptions, AwsService
 from bakeoff.systems.base import Facts
 from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.public_service import PublicService
 from bakeoff.systems.server.control import Login, Refused
 from bakeoff.systems.server.system import ServerNode
-from bakeoff.systems.simpledb.control import NoDomainError, SimpledbControl
+from bakeoff.systems.simpledb.control import SimpledbControl
 from bakeoff.systems.simpledb.ledger import SimpledbLedger
 
 #: A request's share of a machine hour (`BoxUsage`), as the Developer Guide's examples tell it, and what an hour costs.
@@ -41,7 +42,7 @@ class SimpledbFamily(AwsFamily):
 
     def refuse_session(self, login: Login, options: AwsOptions, where: str) -> None:
         """An emulator that has no Select can neither scan nor count. Raises PlanError."""
-        with closing(self.control(login, options, where, 30.0)) as control, suppress(NoDomainError):
+        with closing(self.control(login, options, where, 30.0)) as control, suppress(AbsentError):
             try:
                 control.is_empty(TABLE)
             except Refused as error:
