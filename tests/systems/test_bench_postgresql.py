@@ -26,7 +26,8 @@ pytestmark = pytest.mark.servers
 
 TABLES = Tables(rows=2000)
 CORES = tuple(sorted(os.sched_getaffinity(0)))
-QUICK = Options(rounds=1, window_s=1.0, warm_up_s=1, rows=TABLES.rows, distribution="uniform", seed=1)
+#: A session adds to the server's counters once a second at most, so a window is longer than two.
+QUICK = Options(rounds=1, window_s=2.5, warm_up_s=1, rows=TABLES.rows, distribution="uniform", seed=1)
 #: What a session asks before its first event, each a transaction: settings, and statements to prepare.
 TRANSACTIONS_OF_A_START_MAX = 40
 ENDED_TIMEOUT_S = 60.0
