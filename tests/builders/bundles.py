@@ -414,6 +414,15 @@ def _queries(story: Story, operations: int) -> QueryCounts:
     return QueryCounts(read=read, write=write, other=other)
 
 
+def busy(run: RunRecord) -> RunRecord:
+    """The run while something else took the machine."""
+    words = "85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)"
+    found = Validity(
+        name="other processes", severity="disturbed", ok=False, words=words, value=0.85, value_words="85 %"
+    )
+    return run.model_copy(update={"validity": [*run.validity, found]})
+
+
 def invalid(run: RunRecord, words: str = "2.5 % of the operations did not end ok; the budget is 0.1 %") -> RunRecord:
     """The run with too many errors to count."""
     failed = run.ok // 40

@@ -116,3 +116,11 @@ def test_a_lower_bound_below_the_limit_says_nothing_and_one_above_it_does() -> N
 
 def test_nothing_at_all_is_within_every_ceiling() -> None:
     assert parse("error_ratio < 0.1%").excess(run()) == -math.inf
+
+
+def test_a_value_that_would_read_as_the_bound_says_on_which_side_it_is() -> None:
+    limit = parse("latency_p99 < 20ms")
+    assert limit.value_words(19.99) == "just below 20.0 ms"
+    assert limit.value_words(20.004) == "just above 20.0 ms"
+    assert limit.value_words(20.0) == "20.0 ms"
+    assert limit.value_words(19.4) == "19.4 ms"

@@ -13,7 +13,7 @@ from bakeoff.bundle.write import BundleWriter, hold
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.model.records.bundle import BundleInfo, MachineFacts
 from bakeoff.model.records.plan import PlanRecord
-from builders.bundles import Story, invalid, write_bundle
+from builders.bundles import Story, busy, invalid, write_bundle
 
 STORY = Story(threads=(1, 4), presets=("a",), repetitions=1, window_s=1, warm_up_s=0)
 
@@ -88,6 +88,26 @@ def test_runs_are_judged_again_by_another_error_budget_which_is_reported(tmp_pat
     )
     BundleWriter(strict.folder).resume(present(found, plan=strict.plan), "title = 't'")
     assert not any(run.valid for run in Bundle.open(strict.folder).runs)
+
+
+def test_disturbed_runs_count_only_as_long_as_it_is_said(tmp_path: Path) -> None:
+    made = write_bundle(tmp_path / "b", replace(STORY, change=busy))
+
+    def continued(*, allowed: bool) -> Bundle:
+        found = Bundle.open(made.folder)
+        BundleWriter(made.folder).resume(present(found, allow_disturbed=allowed), "title = 't'")
+        return Bundle.open(made.folder)
+
+    allowed = continued(allowed=True)
+    assert all(run.valid and run.is_marked for run in allowed.runs)
+    assert "disturbed runs count from here on" in allowed.info.messages[0]
+    (first, *_) = allowed.runs
+    clean = made.runs[0].model_copy(update={"id": f"{first.id}.2", "attempt": 2, "validity": []})
+    BundleWriter(made.folder).run_result(clean)
+    assert clean.id in {run.id for run in Bundle.open(made.folder).runs}
+    again = continued(allowed=False)
+    assert [run.id for run in again.runs if run.valid] == [clean.id]
+    assert "disturbed runs count no more" in " ".join(again.info.messages)
 
 
 def test_a_bundle_that_lost_what_a_system_was_set_to_is_not_continued(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from bakeoff import cli
 from bakeoff.bundle import results_folder
 from bakeoff.bundle.write import hold
 from bakeoff.errors import BundleError, ExitCode
-from builders.bundles import Story, invalid, write_bundle
+from builders.bundles import Story, busy, invalid, write_bundle
 
 TINY = Story(threads=(1,), presets=("a",), repetitions=2, window_s=2, warm_up_s=1, title="Tiny")
 LONG_AGO = "2026-11-21T12:00:00+00:00"
@@ -72,6 +72,11 @@ def test_the_table_says_how_many_runs_do_not_count(tmp_path: Path, capsys: pytes
     write_bundle(tmp_path / "some", story)
     assert bundles("--results", tmp_path) == ExitCode.DONE
     assert "4 of 4, 2 invalid" in capsys.readouterr().out
+    write_bundle(
+        tmp_path / "some", Story(**{**vars(story), "change": lambda run: busy(run) if run.block == 1 else run})
+    )
+    assert bundles("--results", tmp_path) == ExitCode.DONE
+    assert "4 of 4, 2 disturbed" in capsys.readouterr().out
 
 
 def test_what_is_said_before_the_verb_holds_after_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,7 +151,7 @@ def test_the_first_sentence_says_that_the_machine_was_too_busy_with_what_and_wha
     bundle.info = bundle.info.model_copy(update={"command": "bakeoff run a.toml b.toml --fail-if 'rate < -5%'"})
     answer = answer_of(bundle)
     assert answer.headline[0] == (
-        "This machine was too busy to measure: 10 of 16 runs were disturbed (in the worst of them 85 % of the CPU time"
+        "This machine was too busy to measure: 10 of 16 runs were disturbed (85 % of the CPU time"
         " went to other processes, most to cc1plus, pid 7). Nothing is claimed. Stop what runs there, then `bakeoff run"
         f" a.toml b.toml --fail-if 'rate < -5%' --resume {tmp_path} --wait-until-quiet` repeats the"
         " disturbed runs when it is quiet."
@@ -203,7 +203,7 @@ def test_runs_that_stay_disturbed_after_repeats_are_counted_once(tmp_path: Path)
     answer = answer_of(Bundle.open(tmp_path))
     assert answer.first.trust.startswith("6 of 16 runs valid, 10 disturbed; 2 repeats were made")
     assert answer.headline[0].startswith(
-        "This machine was too busy to measure: 10 of 16 runs were disturbed, even after 2 repeats (in the worst of"
+        "This machine was too busy to measure: 10 of 16 runs were disturbed, even after 2 repeats (85 % of"
     )
     assert "runs were repeated" not in " ".join(answer.headline)
 
@@ -214,9 +214,9 @@ def test_allowed_disturbed_runs_count_and_are_marked(tmp_path: Path) -> None:
     assert answer.comparisons[0].claims_difference
     assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
     assert {run.standing for run in bundle.runs} == {"disturbed"}
-    assert answer.first.trust.startswith("16 of 16 runs counted although disturbed; ")
+    assert answer.first.trust.startswith("16 of 16 runs count, all disturbed; ")
     mark = "DISTURBED: all 16 runs, and they count (--allow-disturbed)"
-    assert answer.validity[0] == "16 of 16 runs counted although disturbed"
+    assert answer.validity[0] == "16 of 16 runs count, all disturbed"
     assert answer.disturbed == mark
     assert answer.comparisons[0].notes == [mark]
     assert answer.headline[0].startswith("Disturbed runs count here (--allow-disturbed): all 16 runs were disturbed (")

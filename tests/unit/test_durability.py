@@ -150,7 +150,7 @@ SYNCHRONOUS_OFF = of_sqlite({"journal_mode": "WAL", "synchronous": "OFF"})
 
 def test_two_systems_of_one_name_that_lose_otherwise_are_not_compared_unasked(tmp_path: Path) -> None:
     answer = judged(tmp_path, None, INNODB_0, SYNCHRONOUS_OFF)
-    assert "durability is none (nothing lost when killed" in answer.words
+    assert "durability differs: none (nothing lost when killed" in answer.words
     assert "and the plan does not ask for that: write `durability` in it" in answer.words
 
 

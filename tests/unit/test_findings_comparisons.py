@@ -62,8 +62,15 @@ def test_systems_of_different_durability_are_compared_only_where_the_plan_declar
     assert not any("as the plan declares" in note for comparison in found.comparisons for note in comparison.notes)
     assert {c.verdict for c in found.comparisons} == {"not comparable"}
     assert found.comparisons[0].words == (
-        "not compared: durability is relaxed against full, and the plan does not ask for that: write `durability` in it"
+        "not compared: their durability differs: relaxed against full, and the plan does not ask for that: write"
+        " `durability` in it"
     )
+    assert found.first.answer.startswith("sqlite_full is not compared with mariadb: their durability differs: relaxed")
+    for cell in bundle.plan.cells:
+        cell.writes = False
+    (note,) = {note for comparison in answer_of(bundle).comparisons for note in comparison.notes}
+    assert note == "durability differs, but the work only reads: relaxed against full"
+    assert answer_of(bundle).comparisons[0].verdict == "higher"
 
 
 def test_a_system_that_knows_no_durability_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:

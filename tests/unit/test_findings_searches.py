@@ -27,7 +27,7 @@ from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
-from builders.bundles import MARIADB, Contender, Story, overloaded, write_bundle
+from builders.bundles import MARIADB, Contender, Story, busy, overloaded, write_bundle
 
 SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)
 STORY = Story(contenders=(MARIADB,), presets=("c",), threads=(1, 4, 8, 12, 16), repetitions=2, window_s=2, warm_up_s=1)
@@ -395,3 +395,13 @@ def test_compare_tells_of_a_search_and_fixed_levels(tmp_path: Path, capsys: pyte
         found = json.loads(capsys.readouterr().out)
         assert found["failed"]
         assert found["headline"][0].startswith(words)
+
+
+def test_a_disturbed_level_that_a_search_did_not_need_is_no_reason_to_doubt_it(tmp_path: Path) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        return busy(run) if run.cell == "c01" else run
+
+    answer = answer_of(searched(tmp_path / "b", replace(STORY, repetitions=4, change=change)))
+    assert not answer.too_busy
+    assert "too busy" not in answer.first.answer
+    assert any(words.startswith("4 of 20 runs were disturbed") for words in answer.headline)

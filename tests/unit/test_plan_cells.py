@@ -303,6 +303,22 @@ def test_few_repetitions_and_a_rate_as_objective_of_an_open_loop_are_allowed_wit
     assert any("latency_p99" in words for words in plan.warnings)
 
 
+def test_systems_whose_writes_are_compared_without_a_durability_are_warned_of() -> None:
+    def warned(systems: str, preset: str = "a", **more: str) -> list[str]:
+        plan = read(systems=systems, workload=f"preset = '{preset}'", **more)
+        return [words for words in plan.warnings if "durability" in words]
+
+    both = f"{SQLITE}\n{MARIADB}"
+    (words,) = warned(both)
+    assert words.startswith("the plan has no `durability` for sqlite, mariadb, and systems that lose different writes")
+    assert words.endswith('write durability = "full" or "relaxed" or "none"')
+    assert not warned(both, preset="c")
+    assert not warned(both, measure="durability = 'full'")
+    assert not warned(f"{SQLITE}\n[systems.other]\nkind = 'sqlite'")
+    (words,) = warned(f"{SQLITE}\n{MARIADB}\ndurability = 'full'")
+    assert "for sqlite, and" in words
+
+
 def test_comparing_over_a_factor_that_changes_the_data_is_warned_of() -> None:
     assert any("different data" in words for words in read("records = [100, 200]").warnings)
     threads = read("records = [100, 200]\nthreads = [1, 4]", rest="[compare]\nfactor = 'threads'")

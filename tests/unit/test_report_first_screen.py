@@ -16,12 +16,12 @@ from bakeoff.findings.limits_and_searches.evidence import LimitLevel, Verdict
 from bakeoff.findings.limits_and_searches.limits import LimitFinding
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records.plan import SearchRecord
-from bakeoff.model.records.run import RunRecord, Validity
+from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.first_screen import WIDTH, first_lines
 from bakeoff.report.words.answer_sentence import WORDS_MAX, _of_limits, _one, _Terms
-from builders.bundles import MARIADB, PEER, SMALL, SQLITE, Contender, Story, invalid, only, write_bundle
+from builders.bundles import MARIADB, PEER, SMALL, SQLITE, Contender, Story, busy, invalid, only, write_bundle
 from builders.golden import assert_golden
 
 ONE = Story(threads=(8,), presets=("a",), window_s=2, warm_up_s=1)
@@ -48,14 +48,6 @@ def searched(bundle: Bundle) -> None:
 def with_one_unreadable(bundle: Bundle) -> None:
     bundle.runs = bundle.runs[:-1]
     bundle.unreadable_runs.append("result.json is cut off")
-
-
-def busy(run: RunRecord) -> RunRecord:
-    words = "85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)"
-    found = Validity(
-        name="other processes", severity="disturbed", ok=False, words=words, value=0.85, value_words="85 %"
-    )
-    return run.model_copy(update={"validity": [*run.validity, found], "valid": False, "standing": "disturbed"})
 
 
 def busy_and_allowed(run: RunRecord) -> RunRecord:

@@ -85,8 +85,8 @@ def test_what_the_plan_does_not_declare_is_reported_with_what_decides_first(tmp_
     for cell, facts in bundle.facts.items():
         settings = {f"a_setting_{n}": facts.product for n in range(8)}
         bundle.facts[cell] = facts.model_copy(update={"settings": settings, "declared": {}})
-    said = [line for line in render_text(answer_of(bundle)).splitlines() if "differs (" in line]
-    assert "memory differs (mariadb: 1 GiB; sqlite_full: 64 MiB)" in said[0]
+    said = [line for line in render_text(answer_of(bundle)).splitlines() if "does not say so (" in line]
+    assert "memory differs, and the plan does not say so (mariadb: 1 GiB; sqlite_full: 64 MiB)" in said[0]
     assert len(said) == 5
     assert "- and 4 more such differences: see the report" in render_text(answer_of(bundle))
 

@@ -114,6 +114,13 @@ class Limit:
         bound = _LAST_ZEROS.sub("", self.metric.words(self.bound))  # it was not measured: 2.00 ms claims too much
         return f"{self.metric.label} {way} {bound}"
 
+    def value_words(self, value: float) -> str:
+        """As the metric's, but never what reads as the bound of a value that is not the bound."""
+        words = self.metric.words(value)
+        if value == self.bound or words != self.metric.words(self.bound):
+            return words
+        return f"just {'below' if value < self.bound else 'above'} {words}"
+
     @property
     def opposite(self) -> Limit:
         """Kept where this one is missed: "latency_p99 >= 2ms" of "latency_p99 < 2ms"."""

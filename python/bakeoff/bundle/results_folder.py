@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Listed:
     created: datetime  # of a damaged one the time when its bundle.json was written
     state: str
     runs_valid: int | None
+    runs_disturbed: int | None
+    runs_invalid: int | None
     runs_finished: int | None
     runs_planned: int | None
     size_bytes: int  # on disk
@@ -53,12 +56,13 @@ def listed(folder: Path) -> Listed:
         if not (folder / "bundle.json").is_file():
             raise
         written = datetime.fromtimestamp((folder / "bundle.json").stat().st_mtime, UTC)
-        return Listed(name, folder, "", written, "damaged", None, None, None, size_bytes, [str(error)])
+        return Listed(name, folder, "", written, "damaged", None, None, None, None, None, size_bytes, [str(error)])
     state = "broken off" if info.state == "running" and not is_written(folder) else info.state
     planned = len(runs) if plan.search and state == "complete" else plan.runs_max
-    valid = sum(run.valid for run in runs)
+    standings = Counter(run.standing for run in runs)
+    stands = sum(run.valid for run in runs), standings["disturbed"], standings["invalid"]
     created = created if created.tzinfo else created.replace(tzinfo=UTC)
-    return Listed(name, folder, plan.title, created, state, valid, len(runs), planned, size_bytes, bundle.damage)
+    return Listed(name, folder, plan.title, created, state, *stands, len(runs), planned, size_bytes, bundle.damage)
 
 
 def is_written(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,6 +128,11 @@ def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
     return run.model_copy(update={"validity": [judged if each.name == ERRORS else each for each in run.validity]})
 
 
+def judged_by(runs: Iterable[RunRecord], *, allow_disturbed: bool) -> list[RunRecord]:
+    """As whoever continues the bundle wants disturbed runs taken, whatever was said before."""
+    return [run.model_copy(update={"disturbance_allowed": allow_disturbed}) for run in runs]
+
+
 def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     """What a reader must know of a bundle whose runs come from two sessions."""
     words = [f"{CONTINUED}{now.info.created} with {finished} runs made before"]
@@ -139,6 +144,10 @@ def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     if was != budget:
         change = f"the error budget was {percent_words(was)} and is {percent_words(budget)}"
         words.append(f"{change}: the earlier runs are judged by the new one")
+    if now.info.allow_disturbed != bundle.info.allow_disturbed:
+        words.append(
+            "disturbed runs count from here on" if now.info.allow_disturbed else "disturbed runs count no more"
+        )
     if now.plan.fleet != bundle.plan.fleet:
         words.append(f"their clients ran on {bundle.plan.fleet_words}, and now run on {now.plan.fleet_words}")
     if now.machine.kernel != bundle.machine.kernel:

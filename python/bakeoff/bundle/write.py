@@ -147,13 +147,13 @@ class BundleWriter:
             "finished": None,
             "skipped": dict(now.skipped),
             "inputs": {**bundle.info.inputs, **now.info.inputs},
-            "allow_disturbed": bundle.info.allow_disturbed or now.info.allow_disturbed,
+            "allow_disturbed": now.info.allow_disturbed,
             "messages": [*bundle.info.messages, *told],
             "analysed_repetitions": bundle.info.analysed_repetitions or _analysed_repetitions_of_old(bundle),
         }
         self.update(bundle.info.model_copy(update=changes))
-        if now.info.allow_disturbed and not bundle.info.allow_disturbed:
-            self._rewrite(bundle, bundle.attempts)
+        if now.info.allow_disturbed != bundle.info.allow_disturbed:
+            self._rewrite(bundle, resume.judged_by(bundle.attempts, allow_disturbed=now.info.allow_disturbed))
         return bundle
 
     def _judge_anew(self, bundle: Bundle, error_budget_ratio: float) -> None:

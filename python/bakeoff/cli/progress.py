@@ -195,6 +195,8 @@ class Line(View):
             return ""
         whole_s = length_s * (self._total - self._done)
         left_s = whole_s if self._loads else max(0.0, whole_s - (self._clock() - self._since))
+        if left_s < 1:  # the run takes longer than those before it: how much is not known
+            return ""
         about = "at most " if self._at_most else "" if self._lengths_s else "about "
         return f"{before}{about}{seconds_words(left_s)} left"
 

@@ -188,7 +188,7 @@ def _estimate(
 ) -> Estimate:
     words = setting_words(contest.setting(other))
     names = contest.contestant(base), contest.contestant(other)
-    why = _refusal(base, other, runs, bundle.facts)
+    why = _refusal(base, other, runs, bundle.facts, objective)
     if why:
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
@@ -229,15 +229,16 @@ def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], runs: Runs) ->
     return apart, len(spans) - apart
 
 
-def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:
+def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts, objective: Metric) -> str:
     """What makes a comparison of the two meaningless; "" if nothing does."""
     if not other.has_rows_of(base):
         return "their data sets differ"
     if _times_and_kinds(base) != _times_and_kinds(other):
         return "not the same faults were planned for both"
-    if _survive_otherwise(base, other, facts) and not _durability_is_declared(base, other, facts):
+    waits_for_it = base.writes or other.writes or objective.per == "load"
+    if waits_for_it and _survive_otherwise(base, other, facts) and not _durability_is_declared(base, other, facts):
         how = f"{_durability(other, facts)} against {_durability(base, facts)}"
-        return f"durability is {how}, and the plan does not ask for that: write `durability` in it"
+        return f"their durability differs: {how}, and the plan does not ask for that: write `durability` in it"
     if _different_work(base, other, runs):
         return "the two were not asked for the same operations (the hashes of their streams differ)"
     return ""
@@ -305,7 +306,8 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
         alike = len({_kind_of_words(_survival(cell, facts)) for cell in (base, other)}) == 1
         return [] if alike else [f"durability is {_level(base, facts)} for both, but what they lose differs: {how}"]
     if not _durability_is_declared(base, other, facts):
-        return []  # the answer says so
+        # Of work that writes the answer says so.
+        return [] if base.writes or other.writes else [f"durability differs, but the work only reads: {how}"]
     if base.durability is not None and base.durability == other.durability:
         return [f"durability differs though both are called {base.durability}: {how}"]
     return [f"durability differs, as the plan declares: {how}"]

@@ -48,6 +48,14 @@ class Findings:
     undeclared: list[Difference]
 
     @property
+    def too_busy(self) -> list[CellAnswer]:
+        """Cells that disturbance left too few runs. A search that found its place needs none of those that it left
+        out."""
+        if self.search is not None and all(one.is_found for one in self.search.found):
+            return []
+        return [cell for cell in self.cells if cell.too_few_undisturbed]
+
+    @property
     def comparisons(self) -> list[ComparisonAnswer]:
         return self.compared.by_setting
 

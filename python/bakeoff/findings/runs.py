@@ -123,12 +123,12 @@ def _are_alike(found: Sequence[Validity]) -> bool:
 
 
 def counted_words(runs: Sequence[RunRecord]) -> str:
-    """ "60 of 60 runs valid"; where disturbed runs count "24 of 24 runs counted although disturbed"."""
+    """ "60 of 60 runs valid"; where disturbed runs count "24 of 24 runs count, 6 of them disturbed"."""
     valid, marked = sum(run.valid for run in runs), sum(run.is_marked for run in runs)
     left = sum(run.standing == "disturbed" and not run.valid for run in runs)
     of = f"{valid} of {counted(len(runs), 'run', 'runs')}"
     if marked:
-        return f"{of} counted{'' if marked == valid else f', {marked} of them'} although disturbed"
+        return f"{of} count, {'all' if marked == valid else f'{marked} of them'} disturbed"
     return f"{of} valid{f', {left} disturbed' if left else ''}"
 
 

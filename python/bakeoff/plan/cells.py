@@ -242,6 +242,7 @@ class Builder:
             limits=workload.limits,
             content=origin + workload.content,
             peer_of=kind.peer_of,
+            writes=workload.writes,
         )
         return Cell(
             record=record,

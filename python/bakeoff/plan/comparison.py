@@ -192,8 +192,14 @@ def _where(plan: ResolvedPlan, text: str) -> str:
 REPETITIONS_FOR_A_COMPARISON = 5
 
 
-def advice(document: PlanDocument, cells: list[Cell], managed: Mapping[str, bool], record: PlanRecord) -> list[str]:
-    """What is allowed but will limit the answer."""
+def advice(
+    document: PlanDocument,
+    cells: list[Cell],
+    managed: Mapping[str, bool],
+    durability: Mapping[str, Sequence[str]],
+    record: PlanRecord,
+) -> list[str]:
+    """What is allowed but will limit the answer. durability: by system, the levels that it has."""
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
         have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
@@ -209,6 +215,7 @@ def advice(document: PlanDocument, cells: list[Cell], managed: Mapping[str, bool
         )
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
+    words += _undeclared_durability(cells, managed, durability, record)
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not managed[name]):
         words.append(
@@ -229,3 +236,22 @@ def advice(document: PlanDocument, cells: list[Cell], managed: Mapping[str, bool
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += workload.advice
     return list(dict.fromkeys(words))
+
+
+def _undeclared_durability(
+    cells: Sequence[Cell], managed: Mapping[str, bool], durability: Mapping[str, Sequence[str]], record: PlanRecord
+) -> list[str]:
+    """Of systems whose writes are compared: each commits as it does by default, which is not known before it runs."""
+    alike = len({cell.record.kind for cell in cells}) == 1 and all(managed.values())
+    if alike or record.compare_factor != "system" or record.baseline is None:
+        return []
+    records = [cell.record for cell in cells if cell.record.writes and cell.record.durability is None]
+    names = dict.fromkeys(one.system for one in records if durability[one.system])
+    if not names:
+        return []
+    shared = [f'"{level}"' for level in ("full", "relaxed", "none") if all(level in durability[name] for name in names)]
+    hint = f": write durability = {' or '.join(shared)}" if shared else ""
+    return [
+        f"the plan has no `durability` for {', '.join(names)}, and systems that lose different writes in a crash are"
+        f" not compared{hint}"
+    ]

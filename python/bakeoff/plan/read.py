@@ -214,7 +214,8 @@ class _Reading:
         record = record_of(
             document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search, fleet
         )
-        warnings += advice(document, cells, managed, record)
+        levels = {name: builder.capabilities(name).durability for name in managed}
+        warnings += advice(document, cells, managed, levels, record)
         return ResolvedPlan(
             path=source.path,
             text=source.text,

@@ -168,10 +168,10 @@ def answer_and_records(
         pacing=plan.pacing,
         measured=_measured_words(bundle),
         disturbed=mark_words(bundle.runs),
-        too_busy=any(cell.too_few_undisturbed for cell in cells),
+        too_busy=bool(found.too_busy),
         headline=[
             *unreadable_sentences(bundle),
-            *disturbed_sentences(bundle, found.runs),
+            *disturbed_sentences(bundle, found.runs, too_busy=bool(found.too_busy)),
             *lost_sentences(bundle, found.runs),
             *(f"{one.words}." for one in found.contradictions),
             *threshold_sentences(found.thresholds),
@@ -283,9 +283,16 @@ def _incomplete(bundle: Bundle) -> str:
         return f"Not the whole plan: {part}." if part else ""
     reason = _STATES.get(bundle.info.state, "some results are missing")
     reason = f"{part}, and {reason}" if part else reason
+    stopped = bundle.info.state in _STOPPED
+    if missing <= 0 and not bundle.plan.search:
+        left = sum(run.leaves_its_place_open for run in bundle.runs)
+        if not left:
+            return f"{reason[:1].upper()}{reason[1:]}, but every planned run is here."
+        repeats = f" {resume_words(bundle)} repeats {'it' if left == 1 else 'them'}." if stopped else ""
+        return f"Not the whole plan: {reason}; {left} of {counted(planned, 'run', 'runs')} must be repeated.{repeats}"
     of = "at most " if bundle.plan.search else ""
     here = f"{len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here"
-    rest = f" {resume_words(bundle)} makes the rest." if bundle.info.state in _STOPPED else ""
+    rest = f" {resume_words(bundle)} makes the rest." if stopped else ""
     return f"Not the whole plan: {reason}; {here}.{rest}"
 
 

@@ -131,7 +131,7 @@ def _change_head(found: Findings) -> str:
 def _certainty(found: Findings) -> Certainty:
     runs = found.bundle.runs
     marked = any(run.is_marked for run in runs)
-    if marked or not any(run.valid for run in runs) or any(cell.too_few_undisturbed for cell in found.cells):
+    if marked or not any(run.valid for run in runs) or found.too_busy:
         return "not trustworthy"
     decided = list(_decided(found))
     if not decided:
@@ -158,18 +158,14 @@ def _decided(found: Findings) -> Iterator[bool]:
 
 
 def _trust(found: Findings) -> str:
-    """ "60 of 60 runs valid; 2 disturbed or lost and repeated; 3 notes"."""
+    """ "60 of 60 runs valid; 2 others were disturbed or lost, and repeated; 3 notes"."""
     runs = found.bundle.runs
-    repeated = [run for of_place in by_place(found.bundle.attempts).values() for run in of_place[:-1]]
+    repeats = sum(len(of_place) - 1 for of_place in by_place(found.bundle.attempts).values())
     notes = len(found.doubts) + len(found.undeclared)
     return "; ".join(
         [
             f"{counted_words(runs)}{_missing(found)}",
-            *(
-                [_repeated_words(len(repeated), left=any(run.leaves_its_place_open for run in runs))]
-                if repeated
-                else []
-            ),
+            *([_repeated_words(repeats, left=any(run.leaves_its_place_open for run in runs))] if repeats else []),
             *([counted(notes, "note", "notes")] if notes else []),
         ]
     )
@@ -179,7 +175,7 @@ def _repeated_words(repeats: int, *, left: bool) -> str:
     """left: some runs are disturbed or lost all the same: then what was repeated is no further run that is lacking."""
     if left:
         return f"{counted(repeats, 'repeat was', 'repeats were')} made"
-    return f"{repeats} disturbed or lost and repeated"
+    return f"{counted(repeats, 'other was', 'others were')} disturbed or lost, and repeated"
 
 
 def _missing(found: Findings) -> str:

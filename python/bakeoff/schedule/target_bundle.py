@@ -12,7 +12,7 @@ from .. import __version__
 from ..bundle import RESULTS
 from ..bundle.read import Bundle
 from ..bundle.results_folder import discard, empty, has_no_run
-from ..bundle.resume import Present, hashes
+from ..bundle.resume import Present, hashes, judged_by
 from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
 from ..fleet.engine_program import engine_sha256
@@ -31,11 +31,12 @@ from .run_order import Repeats, schedule
 @dataclass(frozen=True)
 class Target:
     """What the command line says. out: its folder; results: the folder to create it in. resume: the bundle to continue,
-    or "latest"."""
+    or "latest". disturbed: whether such runs count, those of the bundle that is continued included."""
 
     out: Path | None = None
     results: Path | None = None
     resume: str | Path | None = None
+    disturbed: bool = False
 
     @property
     def place(self) -> Path:
@@ -50,10 +51,9 @@ class Target:
         held: ExitStack,
         *,
         work: Path | None,
-        disturbed: bool,
     ) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
         """Locked, with its existing runs and facts of systems. command: recorded as the one that created
-        it; sources: files that it keeps besides those of workloads; disturbed: whether such runs count."""
+        it; sources: files that it keeps besides those of workloads."""
         work = work or default_parent()
         check_disk(bundle_bytes(plan), self.place, "--out")
         check_disk(disk_bytes(plan), work, "--work-dir")
@@ -68,7 +68,7 @@ class Target:
             skipped=plan.skipped,
             engine_sha256=engine_sha256(),
             inputs=hashes(plan.inputs),
-            allow_disturbed=disturbed,
+            allow_disturbed=self.disturbed,
         )
         folder = self.to_continue(plan) if self.resume else self.out
         again = folder is not None and has_no_run(folder)
@@ -97,29 +97,55 @@ class Target:
         bundle = Bundle.open(self.to_continue(plan)) if self.resume else None
         if bundle is None or not bundle.runs:
             return plan, Counter()
-        standing = Repeats(bundle.attempts, plan.record.repeats_max).standing()
+        standing = self._repeats(bundle, plan.record).standing()
         return with_levels_of(plan, bundle.plan), Counter(run.cell for run in standing if run.state == "done")
 
     def is_whole(self, plan: ResolvedPlan) -> bool:
         """Whether the bundle to continue has every run already. (The runs of a search decide what is left of it.)"""
         if not self.resume or plan.record.search:
             return False
-        return not _lacks_runs(plan.record, Bundle.open(self.to_continue(plan)))
+        return not self._lacks_runs(plan.record, Bundle.open(self.to_continue(plan)))
 
     def to_continue(self, plan: ResolvedPlan, *, lacking: bool = True) -> Path:
         """lacking: if none is named, only a bundle that lacks runs of the plan."""
         if self.resume != "latest" and self.out:
             raise PlanError("--resume BUNDLE and --out name a bundle each", hint="leave one out: --resume --out BUNDLE")
         if self.resume == "latest" and not self.out:
-            return _newest(self.place, plan, lacking=lacking)
+            return self._newest(plan, lacking=lacking)
         return Bundle.open(self.out or self.resume or "").folder
 
+    def _newest(self, plan: ResolvedPlan, *, lacking: bool) -> Path:
+        """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
+        parent = self.place
+        for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
+            try:
+                bundle = Bundle.open(info.parent)
+                text = bundle.plan_text()
+            except BundleError:
+                continue  # damaged, or of another version: not the one to continue
+            here = with_levels_of(plan, bundle.plan).record
+            then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
+            grown = now > then or here.repetitions > bundle.plan.repetitions
+            other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
+            of_plan = text == plan.text or (
+                bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
+            )
+            unfinished = bundle.info.state != "complete" or (not here.search and self._lacks_runs(here, bundle))
+            if of_plan and (grown or other_budget or unfinished or not lacking):
+                return info.parent
+        raise BundleError(
+            f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
+            hint="name the bundle: --resume BUNDLE, or run without --resume",
+        )
 
-def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
-    """Whether it lacks runs, repeats included."""
-    slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
-    repeats = Repeats(bundle.attempts, record.repeats_max)
-    return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
+    def _lacks_runs(self, record: PlanRecord, bundle: Bundle) -> bool:
+        """Whether it lacks runs, repeats included."""
+        slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
+        repeats = self._repeats(bundle, record)
+        return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
+
+    def _repeats(self, bundle: Bundle, record: PlanRecord) -> Repeats:
+        return Repeats(judged_by(bundle.attempts, allow_disturbed=self.disturbed), record.repeats_max)
 
 
 @contextmanager
@@ -133,27 +159,3 @@ def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
                 discard(writer.folder)
                 RESULTS.rmdir()  # unless others are in it
         raise
-
-
-def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
-    """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
-    for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
-        try:
-            bundle = Bundle.open(info.parent)
-            text = bundle.plan_text()
-        except BundleError:
-            continue  # damaged, or of another version: not the one to continue
-        here = with_levels_of(plan, bundle.plan).record
-        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
-        grown = now > then or here.repetitions > bundle.plan.repetitions
-        other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
-        of_plan = text == plan.text or (
-            bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
-        )
-        unfinished = bundle.info.state != "complete" or (not here.search and _lacks_runs(here, bundle))
-        if of_plan and (grown or other_budget or unfinished or not lacking):
-            return info.parent
-    raise BundleError(
-        f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
-        hint="name the bundle: --resume BUNDLE, or run without --resume",
-    )

@@ -311,7 +311,7 @@ pub fn publish_axis(job: &Terms, start_unix_ns: u64) -> Arc<Axis> {
             warn(
                 &job.sink,
                 &job.control,
-                format!("the start named had passed {late_s:.3} s before: began late"),
+                format!("began {late_s:.3} s after the agreed start, which had passed when this client was ready"),
             );
         }
         unix_ns + LEAD_NS

@@ -98,10 +98,12 @@ def _date(one: Listed) -> str:
 
 def _runs(one: Listed) -> str:
     """How many of how many, and how many of them do not count."""
-    if one.runs_finished is None or one.runs_valid is None:
+    if one.runs_finished is None or one.runs_invalid is None:
         return "not known"
-    invalid = one.runs_finished - one.runs_valid
-    return f"{one.runs_finished} of {one.runs_planned}" + (f", {invalid} invalid" if invalid else "")
+    kinds = {"disturbed": one.runs_disturbed, "invalid": one.runs_invalid}
+    return ", ".join(
+        [f"{one.runs_finished} of {one.runs_planned}", *(f"{count} {kind}" for kind, count in kinds.items() if count)]
+    )
 
 
 def _document(one: Listed) -> dict[str, Any]:

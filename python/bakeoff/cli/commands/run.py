@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
 def target_of(options: argparse.Namespace) -> Target:
     from ...schedule.target_bundle import Target
 
-    return Target(options.out, options.results, options.resume)
+    return Target(options.out, options.results, options.resume, options.allow_disturbed)
 
 
 def _say_repetitions(options: argparse.Namespace) -> None:
@@ -168,7 +168,6 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             options.plans if len(options.plans) > 1 else [],
             held,
             work=options.work_dir,
-            disturbed=options.allow_disturbed,
         )
         try:
             _make_runs(plan, writer, done, facts, cores, quiet, options)

@@ -200,7 +200,7 @@ def _verdict(found: Evidence, one: Judged | None) -> Verdict:
 
 
 def _value_words(limit: Limit, one: Judged) -> str:
-    words = f"{'at least ' if one.at_least else ''}{limit.metric.words(one.value)}"
+    words = f"{'at least ' if one.at_least else ''}{limit.value_words(one.value)}"
     if one.low is None or one.high is None or one.level is None:
         return words
     return f"{words}, {interval_words(one.low, one.high, limit.metric.words)}"
@@ -251,10 +251,14 @@ def _named(seen: Observed, found: Evidence) -> LimitRun:
     value = metric.of(seen) if run.state == "done" else None
     said = _unmeasured(found.limit.status(seen))
     if value is not None:
-        said = f"{'at least ' if metric.at_least(seen) else ''}{metric.words(value)}"
-    attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
+        said = f"{'at least ' if metric.at_least(seen) else ''}{found.limit.value_words(value)}"
     mark = ", DISTURBED" if run.is_marked else ""
-    return LimitRun(run=run.id, block=run.block, value=value, words=f"run {run.block}{attempt} ({said}{mark})")
+    return LimitRun(run=run.id, block=run.block, value=value, words=f"{run_words(run)} ({said}{mark})")
+
+
+def run_words(run: RunRecord) -> str:
+    """ "run 2", "run 2, attempt 3"."""
+    return f"run {run.block}{f', attempt {run.attempt}' if run.attempt > 1 else ''}"
 
 
 def _unmeasured(status: Status) -> str:

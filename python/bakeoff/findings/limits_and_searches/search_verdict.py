@@ -20,7 +20,7 @@ from ...model.records.run import RunRecord
 from ..contestants import factor_words
 from ..run_values import observed
 from ..runs import causes_words
-from .evidence import LimitRun, Verdict, missed_by_value, named_words
+from .evidence import LimitRun, Verdict, missed_by_value, named_words, run_words
 
 
 class TriedLevel(Document):
@@ -128,7 +128,7 @@ class _Maker:
     def level(self, level: float, made: Sequence[tuple[RunRecord, Trial]], found: SearchVerdict) -> TriedLevel:
         values = {str(limit): self._typical(limit, [run for run, _ in made]) for limit in self.limits}
         said = [
-            f"{f'{limit.metric.label} ' if len(self.limits) > 1 else ''}{limit.metric.words(value)}"
+            f"{f'{limit.metric.label} ' if len(self.limits) > 1 else ''}{limit.value_words(value)}"
             for limit in self.limits
             if (value := values[str(limit)]) is not None
         ]
@@ -159,10 +159,10 @@ class _Maker:
         broken = (one for one in self.limits if missed_by_value(one, seen))
         limit = next(broken, None) or max(self.limits, key=lambda one: _known_excess(one.excess(seen)))
         value = self._value(limit, run)
-        said = limit.status(seen) if value is None else limit.metric.words(value)
+        said = limit.status(seen) if value is None else limit.value_words(value)
         label = f"{limit.metric.label} " if len(self.limits) > 1 and value is not None else ""
         where = f" at {self._level_words(level)}"
-        words = f"run {run.block}{where}{f' {did} it' if did else ''} ({label}{said})"
+        words = f"{run_words(run)}{where}{f' {did} it' if did else ''} ({label}{said})"
         return LimitRun(run=run.id, block=run.block, value=value, words=words)
 
     def _level_words(self, level: float) -> str:
@@ -193,7 +193,12 @@ def _words(
         parts.append("not decided between")
     elif holds_at is None and found.verdict == "undecided":
         parts.append(f"not decided {'below' if search.highest else 'above'} it")
+    tried = {level.level for level in levels}
+    ends = [end for end in (holds_at, misses_at) if end is not None and end not in tried]
     words = f"Held: {'; '.join(parts)}"
+    if ends and search.whole:
+        named = " and ".join(f"{end:g}" for end in ends)
+        words += f" ({named} {'was' if len(ends) == 1 else 'were'} not run: concluded from the levels around)"
     return f"{words}. Against that: {named_words(against)}" if against else words
 
 

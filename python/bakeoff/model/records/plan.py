@@ -51,6 +51,8 @@ class CellRecord(Document):
     content: str = ""
     #: The product whose protocol its system speaks, without being it; "" of a product (model/peers.py).
     peer_of: str = ""
+    #: Whether its operations change rows; taken for true in a bundle from before cells had it.
+    writes: bool = True
 
     def has_rows_of(self, other: CellRecord) -> bool:
         """Whether both have the same rows, stored alike or not."""

@@ -320,9 +320,10 @@ def by_place(records: Iterable[RunRecord]) -> dict[Place, list[RunRecord]]:
 
 
 def counting(attempts: list[RunRecord]) -> RunRecord:
-    """Of one place. Where none says anything, the first that has figures stands for it, else the latest."""
-    closed = next((one for one in attempts if not one.leaves_its_place_open), None)
-    return closed or next((one for one in attempts if one.state == "done"), attempts[-1])
+    """Of one place: the first that says something of its system, an undisturbed one if there is any. Where none does,
+    the first that has figures stands for it, else the latest."""
+    closed = sorted((one for one in attempts if not one.leaves_its_place_open), key=lambda one: one.is_marked)
+    return next(iter([*closed, *(one for one in attempts if one.state == "done")]), attempts[-1])
 
 
 def runs_that_count(records: Iterable[RunRecord]) -> list[RunRecord]:

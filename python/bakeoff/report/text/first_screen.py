@@ -64,7 +64,8 @@ def _table(first: FirstScreen) -> Iterator[str]:
         before = row.setting_words
         yield line
     if room and any(row.low is not None for row in first.rows):
-        yield f"{_UP_TO_VALUE}{_UP_TO_HIGH} {first.interval_head}"
+        drawn = f"{_UP_TO_VALUE}{_UP_TO_HIGH}"
+        yield f"{drawn} {first.interval_head}; the value is between {_UP_TO_VALUE} and {_UP_TO_HIGH}"
 
 
 def _bar(row: Row, rows: Sequence[Row], columns: int) -> str:

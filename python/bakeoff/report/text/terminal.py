@@ -330,7 +330,7 @@ def _undeclared(answer: Answer) -> Iterator[str]:
     found = sorted(answer.undeclared, key=lambda difference: not difference.deciding)
     for one in found[:_DIFFERENCES_MAX]:
         values = "; ".join(f"{name}: {value}" for name, value in one.values.items())
-        yield from _wrapped(f"the plan does not declare that {one.name} differs ({values})", "- ")
+        yield from _wrapped(f"{one.name} differs, and the plan does not say so ({values})", "- ")
     if len(found) > _DIFFERENCES_MAX:
         yield f"- and {len(found) - _DIFFERENCES_MAX} more such differences: see the report"
 

@@ -42,10 +42,9 @@ def is_answered_by_shapes(found: Findings) -> bool:
 def _candidates(found: Findings) -> Iterator[str]:
     """The most telling first."""
     contest = found.contest
-    if any(cell.too_few_undisturbed for cell in found.cells):
-        every = all(cell.too_few_undisturbed for cell in found.cells)
-        where = "" if every else " in some settings"
-        yield f"nothing is claimed{where}: this machine was too busy to measure"
+    if busy := len(found.too_busy):
+        of = "" if busy == len(found.cells) else f" {busy} of {len(found.cells)} cells"
+        yield "nothing is claimed: this machine was too busy to measure" + of
     if found.search is not None:
         yield from _of_search(found.search, contest)
         return
@@ -126,8 +125,8 @@ def _one(found: Sequence[ComparisonAnswer], base: str, terms: _Terms, detailed: 
     if rest == len(found):
         why = f": {_WHY.get(first.verdict, first.verdict)}" if len({c.verdict for c in found}) == 1 else ""
         reason = re.sub(r"^.*?not compared: ", "", first.words)
-        if detailed and first.verdict == "not comparable" and len({c.words for c in found}) == 1 and reason:
-            why = f": {reason}"
+        if first.verdict == "not comparable" and len({c.words for c in found}) == 1 and reason:
+            why = f": {reason if detailed else re.split(r' [(]|: ', reason)[0]}"
         return f"{first.other} is not compared with {base or first.base}{why}"
     parts = [
         *([f"equals {its} within {within} in {equal} of {len(found)} settings"] if equal else []),
@@ -252,7 +251,10 @@ def _of_limits(held: Sequence[LimitFinding]) -> Iterator[str]:
     for detailed in (True, False):
         yield "; ".join(_limit_words(words, found, detailed) for words, found in groups.items())
     met = sum(all(level.verdict == "yes" for level in one.levels) for one in held)
-    yield f"{met} of {counted(len(held), 'limit holds', 'limits hold')} at every level"
+    if len(groups) == 1:
+        yield f"{held[0].limit_words} holds at every level for {met} of {len(held)}"
+    else:
+        yield f"{met} of {counted(len(held), 'limit holds', 'limits hold')} at every level"
 
 
 def _limit_words(limit: str, found: Sequence[LimitFinding], detailed: bool) -> str:

@@ -20,7 +20,6 @@ from ...findings.runs import (
     invalid_runs_words,
     median_words,
     of_runs,
-    too_few_undisturbed,
     worst_words,
 )
 from ...model.peers import peer_words
@@ -38,9 +37,9 @@ _DO = {
 }
 
 
-def disturbed_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
+def disturbed_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]], *, too_busy: bool) -> list[str]:
     """The headline's first sentences, where there is something to say. runs: by cell, those that count or stand where
-    none does."""
+    none does. too_busy: whether disturbance left some cell too few."""
     attempts, shown = bundle.attempts, [run for of_cell in runs.values() for run in of_cell]
     if marked := [run for run in shown if run.is_marked]:
         return [f"Disturbed runs count here (--allow-disturbed): {_words(marked, len(shown))}."]
@@ -50,7 +49,7 @@ def disturbed_sentences(bundle: Bundle, runs: Mapping[str, Sequence[RunRecord]])
         were = counted(len(repeated), "disturbed run was", "disturbed runs were")
         return [f"{were} repeated ({causes_words(repeated)})."] if repeated else []
     words = _words(left, len(shown), repeats=len(repeated))
-    if not any(too_few_undisturbed(of_cell) for of_cell in runs.values()):
+    if not too_busy:
         return [f"{words}; they are left out."]
     invalid = invalid_runs_words(shown)  # what a system did must not pass for what was done to it
     return [
@@ -82,16 +81,16 @@ def _repeated(attempts: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def _words(disturbed: Sequence[RunRecord], of: int, repeats: int = 0) -> str:
-    """ "5 of 8 runs were disturbed, even after 20 repeats (in the worst of them 85 % of the CPU time went to other
-    processes, most to cc1plus, pid 7, in the median one 40 %)"."""
+    """ "5 of 8 runs were disturbed, even after 20 repeats (worst run: 85 % of the CPU time went to other processes,
+    most to cc1plus, pid 7; median run: 40 %; also: swapping)"."""
     main = _main_kind(disturbed)
     said = worst_words(main).partition(" (from ")[0]
     median = median_words(main)
-    inner = f"in the worst of them {said}{f', in the median one {median}' if median else ''}"
-    others = len({found.name for run in disturbed for found in run.disturbances}) - 1
-    more = f"; and {counted(others, 'other kind', 'other kinds')} of disturbance" if others else ""
+    inner = f"worst run: {said}; median run: {median}" if median else said
+    others = [name for name in _by_kind(disturbed) if name != main[0].name]
+    more = f"; also: {', '.join(others)}" if others else ""
     after = f", even after {counted(repeats, 'repeat', 'repeats')}" if repeats else ""
-    return f"{of_runs(len(disturbed), of)} {'was' if of == 1 else 'were'} disturbed{after} ({inner}{more})"
+    return f"{of_runs(len(disturbed), of)} {'was' if len(disturbed) == 1 else 'were'} disturbed{after} ({inner}{more})"
 
 
 def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
@@ -157,7 +156,7 @@ def _worst_doubt(found: Findings) -> str:
     busy = [run for of_cell in found.runs.values() for run in of_cell if run.standing == "disturbed"]
     if marked:
         return f"disturbed runs count ({of_runs(marked, len(runs))})"
-    if busy and any(cell.too_few_undisturbed for cell in found.cells):
+    if busy and found.too_busy:
         return f"this machine was too busy to measure ({causes_words(busy)})"
     if found.bundle.unreadable_runs:
         return f"results are missing: {found.bundle.unreadable_runs[0]}"
