@@ -252,7 +252,8 @@ def _of_limits(held: Sequence[LimitFinding]) -> Iterator[str]:
         yield "; ".join(_limit_words(words, found, detailed) for words, found in groups.items())
     met = sum(all(level.verdict == "yes" for level in one.levels) for one in held)
     if len(groups) == 1:
-        yield f"{held[0].limit_words} holds at every level for {met} of {len(held)}"
+        of = f"all {met}" if met == len(held) else f"{met} of the {len(held)}"
+        yield f"{held[0].limit_words} holds at every level for {of} compared"
     else:
         yield f"{met} of {counted(len(held), 'limit holds', 'limits hold')} at every level"
 
