@@ -136,7 +136,7 @@ def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: s
     figure of planned faults is one of plans that have any."""
     cells = list(cells)
     if found.name in _OF_FAULTS and not any(cell.record.faults for cell in cells):
-        hint = "add [[faults]], or choose another metric: `bakeoff metrics`"
+        hint = "add [[faults]], or choose another metric"
         raise source.error(f"`{found.name}` measures planned faults, and the plan has none", *place, hint=hint)
     workloads = {cell.record.workload: cell.workload for cell in cells}
     own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
