@@ -169,7 +169,7 @@ def paired(
     by_block: dict[Hashable, float] = {}
     if finding is None:
         steps = np.asarray(b, dtype=float) - np.asarray(a, dtype=float) if shares else _logs(b) - _logs(a)
-        finding = _of_steps(steps, "shares" if shares else "ratio")
+        finding = of_steps(steps, "shares" if shares else "ratio")
         by_block = {} if shares else dict(zip(blocks, steps.tolist(), strict=True))
         notes += [] if shares else _outlying_words(steps, {base: a, other: b}, blocks)
     values = (_mean(a), _mean(b)) if shares else (_centre(a), _centre(b))
@@ -197,7 +197,7 @@ def over_settings(cell: str, estimates: Sequence[Estimate], *, claimed: bool = F
     first = estimates[0]
     facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
     notes = ("the settings' effects differ by now: this mean describes none of them",) if apart else ()
-    return Estimate(*facts, None, None, _of_steps(ratios, "ratio"), notes=notes)
+    return Estimate(*facts, None, None, of_steps(ratios, "ratio"), notes=notes)
 
 
 #: Of the test whether effects differ: it errs towards not pooling, because it sees little.
@@ -219,7 +219,14 @@ def differ(ratios: FloatArray) -> bool:
     return f_p(between / within, settings - 1, (settings - 1) * (blocks - 1)) < HETEROGENEITY_ALPHA
 
 
-def _of_steps(steps: FloatArray, of: Literal["ratio", "shares"]) -> Evidence:
+def alone(objective: Metric, name: str, runs: Mapping[Block, RunValue]) -> Evidence | Obstacle:
+    """Of one cell by itself: the log of its typical value, over the blocks. Any run that is invalid, or whose value has
+    no logarithm, refuses it."""
+    sides = {name: list(runs.values())}
+    return _survivors(sides) or _obstacle(objective, sides) or of_steps(_logs(sides[name]), "ratio")
+
+
+def of_steps(steps: FloatArray, of: Literal["ratio", "shares"] = "ratio") -> Evidence:
     """steps: one a block. Log-ratios of outlying blocks are left out, so that the rest says what the typical run does.
     Where some of them speak against the rest, their sum must not: a system is not called faster for stalling seldom."""
     whole = Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)

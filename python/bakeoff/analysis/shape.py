@@ -97,12 +97,21 @@ class Sweep(Generic[Level]):
             return Shape(self.top, [self.top], against, [], judged=False)
         left_out = [level for level, c in against.items() if c.verdict not in _JUDGED]
         rivals = [level for level in self.values if level not in left_out]
-        best = [a for a in rivals if all(self._holds(found[b, a]) for b in rivals if b != a)]
-        return Shape(self.top, best, against, left_out, judged=True)
+        return Shape(self.top, best_levels(rivals, found, self.direction), against, left_out, judged=True)
 
-    def _holds(self, against: Comparison) -> bool:
-        """Whether the other was not shown to be worse than the base."""
-        return not against.claims_difference or against.verdict == self.direction
+
+def best_levels(
+    levels: Sequence[Level], judged: Mapping[tuple[Level, Level], Comparison], direction: Direction
+) -> list[Level]:
+    """Those that no other is shown to be better than. judged: of all pairs, (base, other), in one family; of a pair,
+    one order suffices."""
+    found = {**judged, **{(other, base): c.swapped() for (base, other), c in judged.items()}}
+
+    def may_be(level: Level) -> bool:
+        against = (found[other, level] for other in levels if other != level)
+        return all(not c.claims_difference or c.verdict == direction for c in against)
+
+    return [level for level in levels if may_be(level)]
 
 
 def _power(seen: Observed) -> float | None:

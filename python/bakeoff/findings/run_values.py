@@ -122,16 +122,16 @@ def lags_s(bundle: Bundle, run: RunRecord) -> dict[str, list[float]]:
     if table is None or not set(_TIMES) <= set(table.column_names):
         return {}
     columns = {found[1]: name for name in table.column_names if (found := _LAG.fullmatch(name))}
-    inside = {n: _in_window(table, name, bundle.plan.warm_up_s, run.window_s)[0] for n, name in columns.items()}
+    inside = {n: in_window(table, name, bundle.plan.warm_up_s, run.window_s)[0] for n, name in columns.items()}
     return {node: values.tolist() for node, values in inside.items() if len(values)}
 
 
 def _window_mean(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> float | None:
-    value, length_s = _in_window(table, column, warm_up_s, window_s)
+    value, length_s = in_window(table, column, warm_up_s, window_s)
     return float(np.average(value, weights=length_s)) if len(value) else None
 
 
-def _in_window(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> tuple[FloatArray, FloatArray]:
+def in_window(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> tuple[FloatArray, FloatArray]:
     """Values and lengths, s, of the rows whose middle lies in the window."""
     second, length_s, value = (
         np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in (*_TIMES, column)

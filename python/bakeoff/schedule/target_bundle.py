@@ -114,10 +114,18 @@ class Target:
             return self._newest(plan, lacking=lacking)
         return Bundle.open(self.out or self.resume or "").folder
 
-    def _newest(self, plan: ResolvedPlan, *, lacking: bool) -> Path:
-        """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
-        parent = self.place
-        for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
+    def whole(self, plan: ResolvedPlan) -> Bundle | None:
+        """The newest that has every run of this plan, made from the same files; whichever bakeoff made it."""
+        inputs = hashes(plan.inputs)
+        for bundle, here in self._of_plan(plan):
+            changed = any(inputs.get(name, was) != was for name, was in bundle.info.inputs.items())
+            if bundle.info.state == "complete" and not changed and not self._lacks_runs(here, bundle):
+                return bundle
+        return None
+
+    def _of_plan(self, plan: ResolvedPlan) -> Iterator[tuple[Bundle, PlanRecord]]:
+        """Bundles of this plan, which may have grown since, newest first; with the plan as each would be continued."""
+        for info in sorted(self.place.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
             try:
                 bundle = Bundle.open(info.parent)
                 text = bundle.plan_text()
@@ -125,16 +133,21 @@ class Target:
                 continue  # damaged, or of another version: not the one to continue
             here = with_levels_of(plan, bundle.plan).record
             then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
+            grows = bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
+            if text == plan.text or grows:
+                yield bundle, here
+
+    def _newest(self, plan: ResolvedPlan, *, lacking: bool) -> Path:
+        """lacking: of those that lack runs of the plan."""
+        for bundle, here in self._of_plan(plan):
+            then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
             grown = now > then or here.repetitions > bundle.plan.repetitions
             other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
-            of_plan = text == plan.text or (
-                bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
-            )
             unfinished = bundle.info.state != "complete" or (not here.search and self._lacks_runs(here, bundle))
-            if of_plan and (grown or other_budget or unfinished or not lacking):
-                return info.parent
+            if grown or other_budget or unfinished or not lacking:
+                return bundle.folder
         raise BundleError(
-            f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
+            f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {self.place}",
             hint="name the bundle: --resume BUNDLE, or run without --resume",
         )
 

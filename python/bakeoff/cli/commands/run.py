@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ... import interrupts
 from ...errors import ExitCode, PlanError, code_of_checks
@@ -21,6 +21,8 @@ from ..output import say
 from .dry_run import dry_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...bundle.read import Bundle
     from ...bundle.write import BundleWriter
     from ...findings.cells import CellAnswer
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from ...schedule.machine_sharing import Claim, Quiet
     from ...schedule.target_bundle import Target
 
+#: From the bundle of a plan that was carried out to an exit code.
+Answering: TypeAlias = "Callable[[BundleWriter, argparse.Namespace], int]"
 _REPETITIONS = re.compile(r"(\+?)([1-9][0-9]{0,5})")
 
 
@@ -97,7 +101,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.repetitions is not None:
         _say_repetitions(options)
-    return carry_out(_read(options), options)
+    return carry_out(read(options), options)
 
 
 def target_of(options: argparse.Namespace) -> Target:
@@ -118,7 +122,7 @@ def _say_repetitions(options: argparse.Namespace) -> None:
             what, where="--repetitions", hint="write 10 for a total of ten; with --resume, +5 for five more"
         )
     total = int(match[2])
-    plan = _read(options)
+    plan = read(options)
     if plan.record.search:
         what = "a search decides how often it runs a level"
         hint = f"--set search.runs={max(total, 40)} allows more runs, with --resume in the same bundle"
@@ -132,8 +136,8 @@ def _say_repetitions(options: argparse.Namespace) -> None:
     options.said = [*options.said, f"measure.repetitions={total}"]
 
 
-def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
-    """Runs the plan and prints its answer; with --dry-run, prints what would run."""
+def carry_out(plan: ResolvedPlan, options: argparse.Namespace, answer: Answering | None = None) -> int:
+    """Runs the plan and prints its answer; with --dry-run, prints what would run. answer: instead of printing it."""
     from ...plan.costs import costs_of, refuse_cost
     from ...plan.existing_tables import refuse_changes
     from ...schedule.machine_sharing import claim, cores_of_all
@@ -173,17 +177,17 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             _make_runs(plan, writer, done, facts, cores, quiet, options)
             if cores is not None:
                 cores.free()  # the report needs no quiet machine
-            return _answer(writer, options)
+            return (answer or _answer)(writer, options)
         except (KeyboardInterrupt, Exception) as error:
             if options.events:
                 _tell_end(writer, error)
             if not interrupts.meant(error):
                 if not writer.is_left_empty_by(error):
                     say(f"stopped; {_kept(writer)}")
-                    _answer_so_far(writer, options)
+                    _answer_so_far(writer, options, answer or _answer)
                 raise
             say(f"interrupted; {_kept(writer)}")
-            _answer_so_far(writer, options)
+            _answer_so_far(writer, options, answer or _answer)
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
 
@@ -200,7 +204,7 @@ def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
     return Quiet(cores_of_all(plan), say, asked is not None, at_most_s)
 
 
-def _read(options: argparse.Namespace) -> ResolvedPlan:
+def read(options: argparse.Namespace) -> ResolvedPlan:
     from ...plan.comparison import refuse_unjudged
     from ...plan.read import read_plan
     from ...plan.several_plans import side_by_side
@@ -268,13 +272,13 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     return code
 
 
-def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
+def _answer_so_far(writer: BundleWriter, options: argparse.Namespace, answer: Answering) -> None:
     """Of a stopped plan with finished runs. The reason for the stop is reported in any case, and a second Ctrl-C
     ends this, too."""
     if options.events or not writer.finished_runs:
         return
     try:
-        _answer(writer, options)
+        answer(writer, options)
     except (KeyboardInterrupt, Exception) as error:
         if not interrupts.meant(error):
             say(f"warning: the answer of the finished runs could not be printed: {error}")

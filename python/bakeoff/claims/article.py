@@ -1,0 +1,48 @@
+"""Where articles are and their plans: those that come with bakeoff, and anybody's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from ..errors import PlanError
+from ..suggestions import meant
+from .document import Article, read_article
+
+Scale = Literal["small", "full"]
+SCALES: Sequence[str] = get_args(Scale)
+#: In a checkout these are links to the folders of the same names; the package has the files themselves.
+SHIPPED = Path(__file__).with_name("shipped") / "claims"
+
+
+def shipped() -> Iterator[tuple[Path, Article]]:
+    for path in sorted(SHIPPED.glob("*.toml")):
+        yield path, read_article(path)
+
+
+def find(said: str) -> Path:
+    """The file of an article, by its name or its path."""
+    if said.endswith(".toml"):
+        return Path(said)
+    known = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
+    if said in known:
+        return SHIPPED / f"{said}.toml"
+    hint = meant(said, known) or "name a file that ends in .toml"
+    raise PlanError(f"there is no article `{said}`", where="bakeoff claims", hint=hint)
+
+
+def find_plan(document: Path, article: Article, name: str, scale: str) -> Path:
+    """NAME-SCALE.toml, or NAME.toml where there is one scale only: in the folder of the article's name next to the
+    document, next to it, or where bakeoff keeps those of its own."""
+    beside = document.parent
+    folders = (beside / article.article, beside, beside.parent / "plans/articles" / article.article)
+    for folder in folders:
+        for file in (f"{name}-{scale}.toml", f"{name}.toml"):
+            if (folder / file).is_file():
+                return folder / file
+    known = [
+        path.stem.removesuffix(f"-{scale}") for folder in folders for path in sorted(folder.glob(f"*-{scale}.toml"))
+    ]
+    hint = meant(name, known) or f"write {folders[0] / name}-{scale}.toml, or {folders[1] / name}.toml"
+    raise PlanError(f"there is no plan `{name}` of the scale {scale}", where=str(document), hint=hint)

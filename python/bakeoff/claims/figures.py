@@ -1,0 +1,104 @@
+"""Figures of a run that claims are about and the list of metrics does not have, because they come from its seconds or
+from its cell: each as a metric, so that what counts for a run counts for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..analysis.metric import Metric, Observed
+from ..analysis.over_time import VARIATIONS, FloatArray, after_over_before, by_interval, end_over_start
+from ..analysis.registry import is_watched
+from ..bundle.read import Bundle
+from ..errors import PlanError
+from ..findings.run_values import in_window
+from ..model.records.plan import CellRecord
+from ..model.records.run import RunRecord
+from .measured import Measured
+
+#: By metric: the column of the seconds that a run keeps.
+_COLUMNS = {
+    "rate": "rate_ops_per_s",
+    **{f"latency_{name}": f"{name}_ms" for name in ("mean", "p50", "p95", "p99", "max")},
+}
+#: Means over an interval of these would be no percentile of the interval.
+_NOT_AVERAGED = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
+
+
+def refuse_without_seconds(measured: Measured) -> None:
+    name = measured.metric.name
+    if name not in _COLUMNS and not is_watched(name):
+        hint = f"measure one of {', '.join(_COLUMNS)}, or a column such as db.Threads_running"
+        raise PlanError(f"`{name}` is not kept second by second", where=measured.cells.place, hint=hint)
+
+
+def _seconds(bundle: Bundle, name: str, run: RunRecord) -> tuple[FloatArray, FloatArray]:
+    """When each second of the window began, since its start, and the value in it."""
+    column = _COLUMNS.get(name, name)
+    wanted = ("second", "length_s", column)
+    read = bundle.intervals if name in _COLUMNS else bundle.server
+    table = read(run.id, lambda names: [each for each in names if each in wanted])
+    if table is None or set(table.column_names) != set(wanted):
+        return np.empty(0), np.empty(0)
+    values, length_s = in_window(table, column, bundle.plan.warm_up_s, run.window_s)
+    return np.cumsum(length_s) - length_s, values
+
+
+def _of_run(measured: Measured, label: str, of: Callable[[Observed], float | None]) -> Metric:
+    return Metric(f"{measured.metric.name} {label}", "", "neither", f"{measured.metric.label}: {label}", "", of)
+
+
+def trend(measured: Measured) -> Metric:
+    """The end of the window over its start."""
+    refuse_without_seconds(measured)
+
+    def of(seen: Observed) -> float | None:
+        assert measured.bundle is not None
+        return end_over_start(*_seconds(measured.bundle, measured.metric.name, seen.run))
+
+    return _of_run(measured, "end of the run over its start", of)
+
+
+def change(measured: Measured, cell: CellRecord) -> Metric:
+    """After over before, cut where the cell's other valid runs change."""
+    refuse_without_seconds(measured)
+    found: dict[str, float | None] = {}
+    if measured.bundle is not None:
+        runs = [run for run in measured.runs[cell.id] if run.valid]
+        series = [_seconds(measured.bundle, measured.metric.name, run)[1] for run in runs]
+        found = dict(zip([run.id for run in runs], after_over_before(series), strict=True))
+    return _of_run(measured, "after the change over before it", lambda seen: found.get(seen.run.id))
+
+
+def variability(measured: Measured, figure: str, interval_s: float) -> Metric:
+    refuse_without_seconds(measured)
+    name = measured.metric.name
+    if interval_s > 1 and _COLUMNS.get(name) in _NOT_AVERAGED:
+        hint = 'leave `interval` out, or measure "rate" or "latency_mean"'
+        raise PlanError(f"the seconds of `{name}` cannot be averaged", where=measured.cells.place, hint=hint)
+
+    def of(seen: Observed) -> float | None:
+        assert measured.bundle is not None
+        seconds, values = _seconds(measured.bundle, name, seen.run)
+        values = by_interval(seconds, values, interval_s) if values.size and interval_s > 1 else values
+        return VARIATIONS[figure](values) if values.size > 2 and values.mean() > 0 else None
+
+    words = {
+        "largest": "largest deviation from the mean",
+        "cv": "standard deviation over mean",
+        "iqr": "IQR over median",
+    }
+    return _of_run(measured, f"{words[figure]} of intervals of {interval_s:g} s", of)
+
+
+def users_by_littles_law(measured: Measured, cell: CellRecord) -> Metric:
+    """Throughput times mean response time over the number of users: 1 by Little's law (1961)."""
+    users = cell.threads * cell.clients
+    return _of_run(measured, "throughput x mean response time / users", partial(_over_users, users))
+
+
+def _over_users(users: int, seen: Observed) -> float | None:
+    mean_ns = None if seen.response is None else seen.response.mean().value_ns
+    return None if mean_ns is None else seen.run.rate_ops_per_s * mean_ns / 1e9 / users

@@ -1,0 +1,114 @@
+"""Which cells of a plan a claim is about: by system, workload and levels, named as in the tables of a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import PlanError
+from ..findings.contestants import amount, factor_words
+from ..model.records.plan import CellRecord, PlanRecord, Scalar
+from ..suggestions import unknown
+from .document import Where
+
+#: What each cell has besides the levels of its factors.
+_OWN = ("system", "kind", "workload", "threads", "clients", "durability", "isolation", "consistency")
+
+
+class NotHere(Exception):
+    """What is selected was left out on this machine: why, in a clause."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """skipped: systems that the machine lacked, and why. place: of the test, for messages."""
+
+    plan: PlanRecord
+    place: str
+    skipped: Mapping[str, str]
+
+    @cached_property
+    def levels(self) -> dict[str, dict[str, Scalar]]:
+        """Of each cell all that it can be selected by."""
+        constant = {name: levels[0] for name, levels in self.plan.factors.items() if len(levels) == 1}
+        found = {}
+        for cell in self.plan.cells:
+            own = {name: value for name in _OWN if (value := getattr(cell, name)) is not None}
+            found[cell.id] = {**own, **constant, **cell.levels}
+        return found
+
+    def named(self, where: Where) -> Where:
+        """With whole names: the last word of a factor is enough where no other factor ends in it. PlanError for a
+        name that no cell has."""
+        return {self.name(said): wanted for said, wanted in where.items()}
+
+    def name(self, said: str) -> str:
+        known = list(dict.fromkeys(name for levels in self.levels.values() for name in levels))
+        found = [said] if said in known else [name for name in known if name.rpartition(".")[2] == said]
+        if len(found) != 1:
+            what, hint = unknown(f"the plan has no factor `{said}`", said, found or known)
+            raise PlanError(what, where=self.place, hint=hint)
+        return found[0]
+
+    def chosen(self, where: Where) -> list[CellRecord]:
+        """At least one. PlanError for a name or a level that no cell has; NotHere where its system was skipped."""
+        where = self.named(where)
+        for name, wanted in where.items():
+            self._check(name, wanted)
+        found = [cell for cell in self.plan.cells if all(_is(self.levels[cell.id].get(n), w) for n, w in where.items())]
+        if not found:
+            raise PlanError(f"no cell of the plan has {_words(where)} together", where=self.place)
+        return found
+
+    def _check(self, name: str, wanted: Scalar | list[Scalar]) -> None:
+        levels = list(dict.fromkeys(str(found[name]) for found in self.levels.values() if name in found))
+        for one in _listed(wanted):
+            if name == "system" and str(one) in self.skipped:
+                raise NotHere(f"{one} was skipped: {self.skipped[str(one)]}")
+            if str(one) not in levels:
+                what, hint = unknown(f"no cell of the plan has {name} = {one}", str(one), levels)
+                raise PlanError(what, where=self.place, hint=hint)
+
+    def pairs(self, of: Where, against: Where) -> list[tuple[CellRecord, CellRecord]]:
+        """(base, other) that are equal in every factor which both have, but those that the two sides name differently;
+        at least one pair. What one side names is so for both."""
+        of, against = self.named(of), self.named(against)
+        apart = {name for name in of.keys() & against.keys() if of[name] != against[name]}
+
+        def match(base: CellRecord, other: CellRecord) -> bool:
+            same = (base.levels.keys() & other.levels.keys()) - apart
+            return base is not other and all(base.levels[name] == other.levels[name] for name in same)
+
+        found = [(a, b) for b in self.chosen(of) for a in self.chosen(against) if match(a, b)]
+        if not found:
+            what = f"no cell with {_words(of)} has one with {_words(against)} and all else equal"
+            raise PlanError(what, where=self.place, hint="name in both what else may differ")
+        return found
+
+    def over(self, factor: str, where: Where) -> list[Scalar]:
+        """The levels of a factor among the chosen cells, in the order of their amounts; at least two."""
+        name = self.name(factor)
+        found = list(dict.fromkeys(self.levels[cell.id][name] for cell in self.chosen(where)))
+        if len(found) < 2:
+            what = f"`{factor}` has one level only, {found[0]}"
+            raise PlanError(what, where=self.place, hint="name a factor that the plan varies")
+        amounts = {level: amount(level) for level in found}
+        return sorted(found, key=lambda level: amounts[level] or 0.0) if None not in amounts.values() else found
+
+
+def _is(level: Scalar | None, wanted: Scalar | list[Scalar]) -> bool:
+    return level is not None and str(level) in map(str, _listed(wanted))
+
+
+def words(where: Where) -> str:
+    """ "mariadb, 4 threads"; "all" of no selection."""
+    return ", ".join(factor_words(name, *_listed(wanted), between=" or ") for name, wanted in where.items()) or "all"
+
+
+def _words(where: Where) -> str:
+    return ", ".join(f"{name} = {' or '.join(map(str, _listed(wanted)))}" for name, wanted in where.items())
+
+
+def _listed(wanted: Scalar | list[Scalar]) -> list[Scalar]:
+    return wanted if isinstance(wanted, list) else [wanted]

@@ -1,0 +1,53 @@
+"""Verdicts for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from .verdict import ArticleFound, ClaimFound, PartFound
+
+WIDTH = 100
+LEVEL = (
+    "Intervals share one level of 95 %: the chance that any verdict of the article is wrong is at most 5 %. Disturbed"
+    " runs are no evidence."
+)
+
+
+def render(found: ArticleFound) -> str:
+    lines = [f"{found.title}{f' ({found.published})' if found.published else ''}, scale {found.scale}", ""]
+    for claim in found.claims:
+        lines += [*_claim(claim), ""]
+    for slip in found.slips:
+        lines += [*_wrapped(f"slip: {slip_words(slip)}"), ""]
+    lines += [*_wrapped(found.counts), *_wrapped(LEVEL)]
+    for plan in found.plans:
+        lines += _wrapped(f"{plan.name}: {plan.bundle}, {plan.measured}" if plan.bundle else f"{plan.name}: {plan.why}")
+    return "\n".join(lines)
+
+
+def _claim(claim: ClaimFound) -> Iterator[str]:
+    yield f"{claim.id}  {claim.verdict_words}"
+    yield from _wrapped(claim.says, "    ")
+    for part in claim.parts:
+        yield from _wrapped(part_words(part), "    measured: ")
+    for what, words in (("by analogue", claim.analogue), ("why", claim.why), ("limits", claim.limits)):
+        if words:
+            yield from _wrapped(words, f"    {what}: ")
+
+
+def part_words(part: PartFound) -> str:
+    """ "4 threads against 1 thread: 2.1x (1.9x to 2.3x), 12,300/s against 5,800/s; claimed: higher"."""
+    values = f", {part.values}" if part.values else ""
+    claimed = f"; claimed: {part.wanted}" if part.wanted else ""
+    return f"{part.about}: {part.measured}{values}{claimed}"
+
+
+def slip_words(slip: dict[str, str]) -> str:
+    why = f" ({slip['why']})" if slip["why"] else ""
+    return f"the article says {slip['says']}; right is {slip['right']}{why}"
+
+
+def _wrapped(words: str, before: str = "") -> list[str]:
+    indent = " " * (len(before) - len(before.lstrip()) + (2 if before.strip() else 0))
+    return textwrap.wrap(words, WIDTH, initial_indent=before, subsequent_indent=indent, break_on_hyphens=False)

@@ -1,0 +1,252 @@
+"""`bakeoff claims`: an article's claims, each with its verdict; runs the plans whose runs are missing."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import BakeoffError, BundleError, ExitCode, PlanError
+from ..arguments import Commands, add_allow_cost, add_beside, add_command, add_json, not_a_plan
+from ..output import print_json, say, show, table
+from . import run as run_command
+
+if TYPE_CHECKING:
+    from ...bundle.read import Bundle
+    from ...bundle.write import BundleWriter
+    from ...claims.document import Article
+    from ...claims.verdict import ArticleFound, PlanMeasured
+    from ...plan.resolved import ResolvedPlan
+
+
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
+        "claims",
+        run,
+        help="judge the claims of an article by runs of its plans",
+        description="Judges the claims of a published article: reproduced, contradicted, inconclusive (and what would"
+        " decide it) or not testable. Complete bundles of its plans are used again; what is missing is run as `bakeoff"
+        " run` does. Without an article, lists those that come with bakeoff.",
+        epilog="example:\n  bakeoff claims\n  bakeoff claims hatshop --dry-run\n"
+        "  bakeoff claims hatshop --html hatshop.html\n  bakeoff claims my-article.toml --only A-3",
+    )
+    p.add_argument("article", nargs="?", metavar="ARTICLE", help="an article's name, or a file that ends in .toml")
+    p.add_argument(
+        "--scale",
+        choices=("small", "full"),
+        default="small",
+        help="the plans to use: minutes on a small machine, or the article's own parameters (default: small)",
+    )
+    p.add_argument("--only", action="append", default=[], metavar="ID", help="a claim by its id; may be repeated")
+    p.add_argument("--html", type=Path, metavar="FILE.html", help="also write a page with charts, in one file")
+    p.add_argument(
+        "--markdown", type=Path, metavar="FILE.md", help="also write a page, with charts in a folder next to it"
+    )
+    p.add_argument("--dry-run", action="store_true", help="check claims and plans, print what would run; start nothing")
+    p.add_argument("--no-run", action="store_true", help="run nothing: judge by the bundles that exist")
+    p.add_argument(
+        "--results", type=Path, metavar="DIR", help="folder of the plans' bundles (default: bakeoff-results)"
+    )
+    p.add_argument(
+        "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
+    )
+    add_beside(p)
+    add_allow_cost(p)
+    p.add_argument(
+        "--wait-until-quiet",
+        nargs="?",
+        const="",
+        type=not_a_plan,
+        metavar="DURATION",
+        help="as of `bakeoff run`: wait until other processes are idle",
+    )
+    p.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(p)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ...claims.article import find
+    from ...claims.document import read_article
+    from ...claims.verdict import judge_article, plan_names
+
+    if options.article is None:
+        return _list(options)
+    path = find(options.article)
+    article = read_article(path)
+    _refuse_unknown(options.only, article, path)
+    for option, file, ending in (("--html", options.html, ".html"), ("--markdown", options.markdown, ".md")):
+        if file is not None and file.suffix != ending:
+            hint = f"choose a name that ends in {ending}"
+            raise PlanError(f"the page's name must end in {ending}", where=f"{option} {file}", hint=hint)
+    names = plan_names(article, options.only)
+    read = {name: _read(path, article, name, options.scale) for name in names}
+    plans = {name: _of_bundle(plan, options) for name, plan in read.items()}
+
+    def judged() -> ArticleFound:
+        return judge_article(article, plans, str(path), options.scale, _command(options), options.only)
+
+    judged()  # refuses claims that do not fit their plans, before anything runs
+    if options.dry_run:
+        return _dry_run(read, plans, options)
+    code = ExitCode.DONE
+    for name in [] if options.no_run else names:
+        if not plans[name].is_evidence:
+            plans[name], code_of_plan = _run(read[name], plans[name], options)
+            code = code or code_of_plan
+        if code == ExitCode.INTERRUPTED:
+            return code
+    _tell(judged(), plans, options)
+    return code
+
+
+def _list(options: argparse.Namespace) -> int:
+    from ...claims.article import shipped
+
+    found = [article for _, article in shipped()]
+    if options.json:
+        counts = [{"claims": len(one.claims), "tested": len(one.tested)} for one in found]
+        about = ("article", "title", "published")
+        print_json({"articles": [one.model_dump(include=set(about)) | n for one, n in zip(found, counts, strict=True)]})
+    else:
+        rows = [[one.article, one.published, f"{len(one.tested)} of {len(one.claims)}", one.title] for one in found]
+        show(table(rows, ["article", "published", "testable claims", "title"]))
+    return ExitCode.DONE
+
+
+def _refuse_unknown(only: list[str], article: Article, path: Path) -> None:
+    from ...suggestions import meant
+
+    known = [claim.id for claim in article.claims]
+    for name in only:
+        if name not in known:
+            raise PlanError(f"there is no claim `{name}`", where=str(path), hint=meant(name, known))
+
+
+def _read(document: Path, article: Article, name: str, scale: str) -> ResolvedPlan:
+    from ...claims.article import find_plan
+    from ...plan.read import read_plan
+
+    return read_plan(find_plan(document, article, name, scale), must_run=False)
+
+
+def _of_bundle(plan: ResolvedPlan, options: argparse.Namespace) -> PlanMeasured:
+    """With the newest complete bundle of the plan, if there is one."""
+    from ...claims.verdict import PlanMeasured
+    from ...schedule.target_bundle import Target
+
+    assert plan.path is not None
+    found = PlanMeasured(plan.path, plan.record, plan.skipped, why="its plan has not been run")
+    bundle = Target(results=options.results).whole(plan)
+    return found if bundle is None else found.with_bundle(bundle)
+
+
+def _dry_run(read: dict[str, ResolvedPlan], plans: dict[str, PlanMeasured], options: argparse.Namespace) -> int:
+    """What would run; every claim fits its plan by now."""
+    from ...analysis.wording import seconds_words
+    from ...plan.dry_run.describe import describe
+    from ...schedule.target_bundle import Target
+
+    place = Target(results=options.results).place
+    rows, total_s = [], 0.0
+    for name, plan in read.items():
+        dry = describe(plan, place)
+        bundle = plans[name].bundle if plans[name].is_evidence else None
+        total_s += 0.0 if bundle else dry.time_s
+        uses = str(bundle.folder) if bundle else f"runs: {seconds_words(dry.time_s)}"
+        rows.append({"plan": name, "file": str(plan.path), "runs": dry.runs, "time_s": dry.time_s, "uses": uses})
+        for warning in plan.warnings:
+            say(f"warning: {name}: {warning}")
+    if options.json:
+        print_json({"plans": rows, "time_s": total_s})
+    else:
+        show(
+            table(
+                [[row["plan"], row["runs"], row["uses"], row["file"]] for row in rows], ["plan", "runs", "uses", "file"]
+            )
+        )
+        show(f"\nabout {seconds_words(total_s)} in all")
+    return ExitCode.DONE
+
+
+def _run(plan: ResolvedPlan, found: PlanMeasured, options: argparse.Namespace) -> tuple[PlanMeasured, ExitCode]:
+    """As `bakeoff run` does, in the unfinished bundle of the plan where it can be continued. A plan that fails leaves
+    the claims of the others to judge."""
+    from dataclasses import replace
+
+    disturbed = "" if found.bundle is None else " again: too few runs of its newest bundle were undisturbed"
+    say(f"running {found.path}{disturbed}")
+    try:
+        begun = _unfinished(plan, options)
+        try:
+            bundle, code = _carry_out(found.path, begun, options)
+        except BundleError as error:
+            if begun is None:
+                raise
+            say(f"note: {error}; the plan starts over")
+            bundle, code = _carry_out(found.path, None, options)
+    except BakeoffError as error:
+        say(f"error: {found.path}: {error}")
+        return replace(found, why=f"its plan could not be run: {error}"), ExitCode(error.exit_code)
+    return (found if bundle is None else found.with_bundle(bundle)), code
+
+
+def _unfinished(plan: ResolvedPlan, options: argparse.Namespace) -> Path | None:
+    from ...schedule.target_bundle import Target
+
+    try:
+        return Target(results=options.results, resume="latest").to_continue(plan)
+    except BundleError:
+        return None
+
+
+def _carry_out(path: Path, begun: Path | None, options: argparse.Namespace) -> tuple[Bundle | None, ExitCode]:
+    from ...bundle.read import Bundle
+    from ...report.answer import analysed
+    from ...report.html.write import write_report
+
+    words = ["run", str(path), *(["--resume", str(begun)] if begun else [])]
+    words += ["--results", str(options.results)] if options.results else []
+    words += ["--work-dir", str(options.work_dir)] if options.work_dir else []
+    words += {"refuse": [], "wait": ["--wait"], "together": ["--together"]}[options.beside]
+    words += ["--allow-cost"] if options.allow_cost else []
+    words += ["--quiet"] if options.quiet else []
+    words += (
+        ["--wait-until-quiet", *filter(None, [options.wait_until_quiet])]
+        if options.wait_until_quiet is not None
+        else []
+    )
+    said = options.definition.parse_args(words)
+    made: list[Bundle] = []
+
+    def report(writer: BundleWriter, _: argparse.Namespace) -> int:
+        made.append(Bundle.open(writer.folder))
+        write_report(made[-1], answer=analysed(made[-1]))
+        return ExitCode.DONE
+
+    code = run_command.carry_out(run_command.read(said), said, report)
+    return (made[-1] if made else None), ExitCode(code)
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["bakeoff", "claims", options.article]
+    words += ["--scale", options.scale] if options.scale != "small" else []
+    return shlex.join([*words, *(word for name in options.only for word in ("--only", name))])
+
+
+def _tell(found: ArticleFound, plans: dict[str, PlanMeasured], options: argparse.Namespace) -> None:
+    from ...claims.page import write_html, write_markdown
+    from ...claims.text import render
+
+    pages = {}
+    if options.html is not None:
+        pages["html"] = str(write_html(options.html, found, plans))
+    if options.markdown is not None:
+        pages["markdown"] = str(write_markdown(options.markdown, found, plans))
+    if options.json:
+        print_json(found.model_dump() | {"pages": pages})
+        return
+    show(render(found))
+    for page in pages.values():
+        show(f"page  {page}")
