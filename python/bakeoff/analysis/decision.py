@@ -23,9 +23,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+
 from bakeoff.analysis.compare import ALPHA, judge
-from bakeoff.analysis.estimate import Estimate, Evidence
+from bakeoff.analysis.estimate import Estimate
 from bakeoff.analysis.shape import Direction, best_levels
+from bakeoff.analysis.statistics import t_critical
 from bakeoff.model.records.plan import Scalar
 
 Status = Literal["holds", "fails", "open"]
@@ -37,17 +40,37 @@ class Question(Protocol):
         ...
 
 
+class Interval(Protocol):
+    def interval(self, alpha: float) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Of values some of which are zero, so that there are no logs: their mean, with its t interval from zero on."""
+
+    values: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        size = len(self.values)
+        half = t_critical(alpha, size - 1) * float(np.std(self.values, ddof=1)) / math.sqrt(size)
+        return max(0.0, self.mean - half), self.mean + half
+
+
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Whether the log-ratio lies between `low` and `high`."""
+    """Whether a log-ratio, or a plain mean, lies between `low` and `high`. Zero errors lie within "at most zero"."""
 
-    evidence: Evidence
+    evidence: Interval
     low: float = -math.inf
     high: float = math.inf
 
     def status(self, alpha: float) -> Status:
         low, high = self.evidence.interval(alpha)
-        if self.low < low and high < self.high:
+        if self.low <= low and high <= self.high:
             return "holds"
         return "fails" if high < self.low or low > self.high else "open"
 
@@ -60,16 +83,6 @@ class Open:
 
     def status(self, alpha: float) -> Status:
         return "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Seen in every run alike, such as no error at all."""
-
-    known: Status
-
-    def status(self, alpha: float) -> Status:
-        return self.known
 
 
 @dataclass(frozen=True)

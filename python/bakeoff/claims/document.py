@@ -34,6 +34,13 @@ class OneTest(Table):
     each: str = ""
 
 
+def _refuse_bounds(what: str, low: float | None, high: float | None) -> None:
+    if low is None and high is None:
+        raise UnitError(f"{what} needs a bound", "write `low`, `high` or both")
+    if low is not None and high is not None and low > high:
+        raise UnitError("`low` is above `high`", "for instance low = 1.25, high = 1.3")
+
+
 class Difference(OneTest):
     kind: Literal["difference"]
     of: Selection
@@ -46,13 +53,12 @@ class RatioTest(OneTest):
     kind: Literal["ratio"]
     of: Selection
     against: Selection
-    low: float = Field(gt=0)
-    high: float = Field(gt=0)
+    low: float | None = Field(default=None, ge=0)
+    high: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
-    def _ordered(self) -> RatioTest:
-        if self.low >= self.high:
-            raise UnitError("`low` must be below `high`", "for instance low = 1.25, high = 1.3")
+    def _bounded(self) -> RatioTest:
+        _refuse_bounds("a ratio", self.low, self.high)
         return self
 
 
@@ -63,16 +69,15 @@ class Equivalent(OneTest):
     within: Ratio = 0.05
 
 
-class Value(OneTest):
-    kind: Literal["value"]
+class Level(OneTest):
+    kind: Literal["level"]
     of: Selection
-    at_least: float | None = Field(default=None, gt=0)
-    at_most: float | None = Field(default=None, gt=0)
+    low: float | None = Field(default=None, ge=0)
+    high: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
-    def _bounded(self) -> Value:
-        if self.at_least is None and self.at_most is None:
-            raise UnitError("a value needs a bound", "write `at_least`, `at_most` or both, in the unit of the metric")
+    def _bounded(self) -> Level:
+        _refuse_bounds("a level", self.low, self.high)
         return self
 
 
@@ -151,10 +156,10 @@ class Variability(OneTest):
 
 
 AnyTest = (
-    Difference | RatioTest | Equivalent | Value | Order | Trend | PeakTest | Independent | Law | Change | Variability
+    Difference | RatioTest | Equivalent | Level | Order | Trend | PeakTest | Independent | Law | Change | Variability
 )
 TESTS: Mapping[str, type[OneTest]] = {
-    **{"difference": Difference, "ratio": RatioTest, "equivalent": Equivalent, "value": Value, "order": Order},
+    **{"difference": Difference, "ratio": RatioTest, "equivalent": Equivalent, "level": Level, "order": Order},
     **{"trend": Trend, "peak": PeakTest, "independent": Independent, "law": Law, "change": Change},
     "variability": Variability,
 }

@@ -10,12 +10,14 @@ import numpy as np
 
 from ..analysis.metric import Metric, Observed
 from ..analysis.over_time import VARIATIONS, FloatArray, after_over_before, by_interval, end_over_start
+from ..analysis.percentiles import same_operation
 from ..analysis.registry import is_watched
 from ..bundle.read import Bundle
 from ..errors import PlanError
 from ..findings.run_values import in_window
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
+from ..notebook import read_histograms
 from .measured import Measured
 
 #: By metric: the column of the seconds that a run keeps.
@@ -29,13 +31,34 @@ _NOT_AVERAGED = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 
 def refuse_without_seconds(measured: Measured) -> None:
     name = measured.metric.name
-    if name not in _COLUMNS and not is_watched(name):
-        hint = f"measure one of {', '.join(_COLUMNS)}, or a column such as db.Threads_running"
+    if name not in _COLUMNS and not is_watched(name) and not _operations(measured, name):
+        hint = f"measure one of {', '.join(_COLUMNS)}, a rate of operations, or a column such as db.Threads_running"
         raise PlanError(f"`{name}` is not kept second by second", where=measured.cells.place, hint=hint)
 
 
-def _seconds(bundle: Bundle, name: str, run: RunRecord) -> tuple[FloatArray, FloatArray]:
+def _operations(measured: Measured, name: str) -> list[str]:
+    """Whose correct ones a rate counts: that of a workload's own, or of one operation."""
+    own = {rate.name: rate.operations for rate in measured.cells.plan.rates}
+    return [measured.metric.part] if name.startswith("rate.") else list(own.get(name, []))
+
+
+def _counted(bundle: Bundle, operations: list[str], run: RunRecord) -> tuple[FloatArray, FloatArray]:
+    """As `_seconds`, of operations ended right, which the histograms of the seconds count."""
+    first = round(bundle.plan.warm_up_s)
+    counts = np.zeros(int(run.window_s))
+    for one in read_histograms(bundle.folder, run.id):
+        inside = 0 <= one.second - first < counts.size
+        if inside and one.outcome == "ok" and any(same_operation(one.operation, name) for name in operations):
+            counts[one.second - first] += one.response.count
+    return np.arange(counts.size, dtype=float), counts
+
+
+def _seconds(measured: Measured, run: RunRecord) -> tuple[FloatArray, FloatArray]:
     """When each second of the window began, since its start, and the value in it."""
+    bundle, name = measured.bundle, measured.metric.name
+    assert bundle is not None
+    if operations := _operations(measured, name):
+        return _counted(bundle, operations, run)
     column = _COLUMNS.get(name, name)
     wanted = ("second", "length_s", column)
     read = bundle.intervals if name in _COLUMNS else bundle.server
@@ -55,8 +78,7 @@ def trend(measured: Measured) -> Metric:
     refuse_without_seconds(measured)
 
     def of(seen: Observed) -> float | None:
-        assert measured.bundle is not None
-        return end_over_start(*_seconds(measured.bundle, measured.metric.name, seen.run))
+        return end_over_start(*_seconds(measured, seen.run))
 
     return _of_run(measured, "end of the run over its start", of)
 
@@ -67,7 +89,7 @@ def change(measured: Measured, cell: CellRecord) -> Metric:
     found: dict[str, float | None] = {}
     if measured.bundle is not None:
         runs = [run for run in measured.runs[cell.id] if run.valid]
-        series = [_seconds(measured.bundle, measured.metric.name, run)[1] for run in runs]
+        series = [_seconds(measured, run)[1] for run in runs]
         found = dict(zip([run.id for run in runs], after_over_before(series), strict=True))
     return _of_run(measured, "after the change over before it", lambda seen: found.get(seen.run.id))
 
@@ -80,8 +102,7 @@ def variability(measured: Measured, figure: str, interval_s: float) -> Metric:
         raise PlanError(f"the seconds of `{name}` cannot be averaged", where=measured.cells.place, hint=hint)
 
     def of(seen: Observed) -> float | None:
-        assert measured.bundle is not None
-        seconds, values = _seconds(measured.bundle, name, seen.run)
+        seconds, values = _seconds(measured, seen.run)
         values = by_interval(seconds, values, interval_s) if values.size and interval_s > 1 else values
         return VARIATIONS[figure](values) if values.size > 2 and values.mean() > 0 else None
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..analysis.decision import Open, Question, Within
-from ..analysis.estimate import Estimate, Evidence, Obstacle, alone, over_settings
+from ..analysis.decision import Open, Plain, Question, Within
+from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, alone, over_settings
 from ..analysis.metric import Metric
 from ..analysis.wording import counted, signed_words
 from ..bundle.read import Bundle
@@ -46,7 +46,8 @@ class Measured:
 
     @cached_property
     def runs(self) -> Mapping[str, Sequence[RunRecord]]:
-        return runs_by_cell(self.bundle.runs if self.bundle else [])
+        """Without those that count only because whoever ran the plan allowed disturbed runs."""
+        return runs_by_cell(run for run in (self.bundle.runs if self.bundle else []) if not run.is_marked)
 
     def ratio(self, of: Where, against: Where, metric: Metric | None = None) -> Estimate:
         return self.over_pairs(self.cells.pairs(of, against), (words(against), words(of)), metric)
@@ -65,10 +66,16 @@ class Measured:
         several = "its settings have too few repetitions in common"
         return next(iter(obstacles), over_settings("", found, claimed=True) or _refused(nothing, several))
 
-    def alone(self, cell: CellRecord, metric: Metric | None = None) -> Evidence | Obstacle:
+    def alone(
+        self, cell: CellRecord, metric: Metric | None = None, *, zeros: bool = False
+    ) -> Evidence | Plain | Obstacle:
+        """zeros: whether zero is a value like any other."""
         if self.bundle is None:
             return Obstacle("too few", self.lacks)
         values = run_values(self.bundle, self.runs[cell.id], metric or self.metric)
+        known = [value for value in values.values() if isinstance(value, int | float)]
+        if zeros and len(known) == len(values) >= REPETITIONS_MIN and min(known) == 0:
+            return Plain(known)
         found = alone(metric or self.metric, self.label(cell), values)
         return found if isinstance(found, Evidence) else self._with_disturbed(found, [cell])
 
@@ -99,7 +106,7 @@ def _refused(estimate: Estimate, why: str) -> Estimate:
 
 def part(
     about: str,
-    finding: Evidence | Obstacle,
+    finding: Evidence | Plain | Obstacle,
     low: float = 0.0,
     high: float = math.inf,
     *,
@@ -111,7 +118,9 @@ def part(
     wanted = wanted or bounds_words(low, high, shown)
     if isinstance(finding, Obstacle):
         return Part(about, wanted, Open(finding.words), values, shown)
-    ends = math.log(low) if low > 0 else -math.inf, math.log(high) if high < math.inf else math.inf
+    if isinstance(finding, Plain):
+        return Part(about, wanted, Within(finding, low, high), values, shown)
+    ends = math.log(low) if low > 0 else -math.inf, math.log(high) if 0 < high < math.inf else high or -math.inf
     if finding.of == "shares" and any(math.isfinite(end) and end for end in ends):
         return Part(about, wanted, Open("one of the two is zero, so there is no ratio"), values, shown)
     return Part(about, wanted, Within(finding, *ends), values, shown)

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from .. import __version__
 from ..analysis.compare import ALPHA
-from ..analysis.decision import Open, Peak, Question, Statement, Within, decide
+from ..analysis.decision import Open, Peak, Plain, Question, Statement, Within, decide
+from ..analysis.estimate import Evidence
 from ..analysis.registry import UnknownMetric, metric
 from ..analysis.undecided import more_repetitions, more_words
 from ..analysis.wording import counted, percent_words, points_words
@@ -33,6 +34,7 @@ SIGNS: Mapping[VerdictName, str] = {"reproduced": "✓", "contradicted": "✗", 
 _VERDICTS: Mapping[str, VerdictName] = {"holds": "reproduced", "fails": "contradicted", "open": "inconclusive"}
 #: That a bound is missed by, where neither the claim nor the plan says which difference matters.
 MATTERS_RATIO = 0.05
+_MORE = "more repetitions would decide it, or longer runs"
 
 
 class PartFound(Document):
@@ -213,13 +215,17 @@ def _part_found(test: AnyTest, part: Part, alpha: float, matters: float) -> Part
         assert isinstance(test, PeakTest)
         needs = "" if status != "open" else "more repetitions would leave fewer levels that may be the best"
         return found.model_copy(update={"measured": peak_words(question, test.over, alpha), "needs": needs})
-    if not isinstance(question, Within):
-        return found.model_copy(update={"measured": part.values, "values": ""})
-    estimate, (low, high) = question.evidence.log_ratio, question.evidence.interval(alpha)
-    if question.evidence.of == "shares":
-        words = f"{points_words(estimate)} ({points_words(low, high)})"
-        return found.model_copy(update={"measured": words, "needs": "" if status != "open" else "more repetitions"})
-    ends = [math.exp(x) for x in (estimate, low, high)]
+    assert isinstance(question, Within)
+    evidence = question.evidence
+    low, high = evidence.interval(alpha)
+    if isinstance(evidence, Plain):
+        ends = [evidence.mean, low, high]
+    else:
+        assert isinstance(evidence, Evidence)
+        if evidence.of == "shares":
+            words = f"{points_words(evidence.log_ratio)} ({points_words(low, high)})"
+            return found.model_copy(update={"measured": words, "needs": "" if status != "open" else _MORE})
+        ends = [math.exp(x) for x in (evidence.log_ratio, low, high)]
     words = f"{part.shown(ends[0])} ({part.shown(ends[1])} to {part.shown(ends[2])})"
     needs = "" if status != "open" else _needs(question, alpha, matters)
     figures = dict(zip(("estimate", "low", "high"), ends, strict=True))
@@ -228,6 +234,8 @@ def _part_found(test: AnyTest, part: Part, alpha: float, matters: float) -> Part
 
 def _needs(question: Within, alpha: float, matters: float) -> str:
     """By the noise found and the size that matters, not by what was estimated."""
+    if not isinstance(question.evidence, Evidence):
+        return _MORE
     more = more_repetitions(question.evidence, alpha, matters)
     return more_words(more, f"whether the bound is missed by {percent_words(matters)}")
 

@@ -18,7 +18,7 @@ KINDS: Mapping[str, Callable[[Any, Measured], Iterator[Part]]] = {
     "difference": ratios.difference,
     "ratio": ratios.ratio,
     "equivalent": ratios.equivalent,
-    "value": ratios.value,
+    "level": ratios.level,
     "variability": ratios.variability,
     "order": levels.order,
     "trend": _trend,

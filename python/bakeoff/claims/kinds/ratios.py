@@ -1,18 +1,14 @@
-"""Two sides, or one side and a bound: difference, ratio, equivalent, value, variability."""
+"""Two sides, or one side and a bound: difference, ratio, equivalent, level, variability."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from ...analysis.decision import Known
-from ...analysis.estimate import REPETITIONS_MIN, Obstacle
 from ...analysis.wording import percent_words
-from ...findings.run_values import run_values
-from ...model.records.plan import CellRecord
-from ..document import Difference, Equivalent, RatioTest, Value, Variability
+from ..document import Difference, Equivalent, Level, RatioTest, Variability
 from ..figures import variability as varies
-from ..measured import Measured, Part, around_one, bounds_words, of_ratio, part, toward
+from ..measured import Measured, Part, around_one, of_ratio, part, toward
 
 
 def difference(test: Difference, measured: Measured) -> Iterator[Part]:
@@ -20,30 +16,18 @@ def difference(test: Difference, measured: Measured) -> Iterator[Part]:
 
 
 def ratio(test: RatioTest, measured: Measured) -> Iterator[Part]:
-    yield of_ratio(measured.ratio(test.of, test.against), test.low, test.high)
+    yield of_ratio(measured.ratio(test.of, test.against), test.low or 0.0, test.high or math.inf)
 
 
 def equivalent(test: Equivalent, measured: Measured) -> Iterator[Part]:
     yield of_ratio(measured.ratio(test.of, test.against), *around_one(test.within))
 
 
-def value(test: Value, measured: Measured) -> Iterator[Part]:
-    """A metric that is zero in every run, such as errors, has no logarithm and needs none."""
-    low, high = test.at_least or 0.0, test.at_most or math.inf
+def level(test: Level, measured: Measured) -> Iterator[Part]:
+    low, high = test.low or 0.0, math.inf if test.high is None else test.high
     for cell in measured.cells.chosen(test.of):
         about = f"{measured.metric.label} of {measured.label(cell)}"
-        if _is_zero(measured, cell):
-            wanted = bounds_words(low, high, measured.metric.words)
-            yield Part(about, wanted, Known("fails" if low else "holds"), "0 in every run", measured.metric.words)
-        else:
-            yield part(about, measured.alone(cell), low, high, shown=measured.metric.words)
-
-
-def _is_zero(measured: Measured, cell: CellRecord) -> bool:
-    if measured.bundle is None or isinstance(measured.alone(cell), Obstacle) is False:
-        return False
-    values = run_values(measured.bundle, measured.runs[cell.id], measured.metric).values()
-    return len(values) >= REPETITIONS_MIN and all(value == 0 for value in values)
+        yield part(about, measured.alone(cell, zeros=True), low, high, shown=measured.metric.words)
 
 
 def variability(test: Variability, measured: Measured) -> Iterator[Part]:
