@@ -113,6 +113,9 @@ class Story:
     fail_if: Sequence[str] = ()
     matters: float | None = None
     change: Callable[[RunRecord], RunRecord] = lambda run: run
+    #: What the rate of a second is multiplied by, from the start of the window (0) to its end (1), in place of stalls
+    #: and of a rise at the start.
+    over_time: Callable[[float], float] | None = None
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
         yield from product(self.contenders, self.presets, self.threads)
@@ -488,6 +491,8 @@ def _intervals(story: Story, random: np.random.Generator, rate: float, threads: 
     for second in range(story.warm_up_s + story.window_s):
         warming = 1 - 0.5 * math.exp(-second / 3)
         stall = 0.6 if second % 23 == 19 else 1.0
+        if story.over_time is not None:
+            warming, stall = story.over_time(max(0, second - story.warm_up_s) / story.window_s), 1.0
         now = rate * warming * stall * math.exp(random.normal(0, 0.03))
         mean_ms = 1000 * threads / now
         rows.append(

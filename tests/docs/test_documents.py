@@ -128,8 +128,10 @@ def plans_of_pages() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "block"), plans_of_pages(), ids=lambda value: str(value)[:60])
 def test_every_plan_of_a_page_is_a_file_that_comes_with_bakeoff(page: str, block: str) -> None:
-    """Those are dry-run by tests/unit/test_plan_reference.py. Comments may differ."""
-    plans = [tomllib.loads(path.read_text()) for path in (ROOT / "plans").rglob("*.toml")]
+    """Those are dry-run by tests/unit/test_plan_reference.py, and of claims by test_claims_document.py. Comments may
+    differ."""
+    folders = (ROOT / "plans", ROOT / "claims")
+    plans = [tomllib.loads(path.read_text()) for folder in folders for path in folder.rglob("*.toml")]
     assert tomllib.loads(block) in plans
 
 

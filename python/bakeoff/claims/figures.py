@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..analysis.metric import Metric, Observed
-from ..analysis.over_time import VARIATIONS, FloatArray, after_over_before, by_interval, end_over_start
+from ..analysis.over_time import VARIATIONS, Change, FloatArray, by_interval, change_of, end_over_start
 from ..analysis.percentiles import same_operation
 from ..analysis.registry import is_watched
 from ..bundle.read import Bundle
@@ -83,15 +83,10 @@ def trend(measured: Measured) -> Metric:
     return _of_run(measured, "end of the run over its start", of)
 
 
-def change(measured: Measured, cell: CellRecord) -> Metric:
-    """After over before, cut where the cell's other valid runs change."""
+def change(measured: Measured, cell: CellRecord) -> Change | None:
+    """Of the cell's valid runs, in the order of blocks."""
     refuse_without_seconds(measured)
-    found: dict[str, float | None] = {}
-    if measured.bundle is not None:
-        runs = [run for run in measured.runs[cell.id] if run.valid]
-        series = [_seconds(measured, run)[1] for run in runs]
-        found = dict(zip([run.id for run in runs], after_over_before(series), strict=True))
-    return _of_run(measured, "after the change over before it", lambda seen: found.get(seen.run.id))
+    return change_of([_seconds(measured, run)[1] for run in measured.runs[cell.id] if run.valid])
 
 
 def variability(measured: Measured, figure: str, interval_s: float) -> Metric:

@@ -62,17 +62,18 @@ class Cells:
         return found
 
     def _check(self, name: str, wanted: Scalar | list[Scalar]) -> None:
-        levels = list(dict.fromkeys(str(found[name]) for found in self.levels.values() if name in found))
+        levels = list(dict.fromkeys(key(found[name]) for found in self.levels.values() if name in found))
         for one in _listed(wanted):
             if name == "system" and str(one) in self.skipped:
                 raise NotHere(f"{one} was skipped: {self.skipped[str(one)]}")
-            if str(one) not in levels:
-                what, hint = unknown(f"no cell of the plan has {name} = {one}", str(one), levels)
+            if key(one) not in levels:
+                what, hint = unknown(f"no cell of the plan has {name} = {one}", key(one), levels)
                 raise PlanError(what, where=self.place, hint=hint)
 
     def pairs(self, of: Where, against: Where) -> list[tuple[CellRecord, CellRecord]]:
         """(base, other) that are equal in every factor which both have, but those that the two sides name differently;
-        at least one pair. What one side names is so for both."""
+        at least one pair. What one side names is so for both. If each side is one cell, these are the pair: in a plan
+        that lists its cells several factors may change together."""
         of, against = self.named(of), self.named(against)
         apart = {name for name in of.keys() & against.keys() if of[name] != against[name]}
 
@@ -80,7 +81,10 @@ class Cells:
             same = (base.levels.keys() & other.levels.keys()) - apart
             return base is not other and all(base.levels[name] == other.levels[name] for name in same)
 
-        found = [(a, b) for b in self.chosen(of) for a in self.chosen(against) if match(a, b)]
+        bases, others = self.chosen(against), self.chosen(of)
+        if len(bases) == len(others) == 1 and bases != others:
+            return [(bases[0], others[0])]
+        found = [(base, other) for other in others for base in bases if match(base, other)]
         if not found:
             what = f"no cell with {_words(of)} has one with {_words(against)} and all else equal"
             raise PlanError(what, where=self.place, hint="name in both what else may differ")
@@ -98,7 +102,12 @@ class Cells:
 
 
 def _is(level: Scalar | None, wanted: Scalar | list[Scalar]) -> bool:
-    return level is not None and str(level) in map(str, _listed(wanted))
+    return level is not None and key(level) in map(key, _listed(wanted))
+
+
+def key(level: Scalar) -> str:
+    """The same for 200 and 200.0."""
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
 
 
 def words(where: Where) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from .. import __version__
 from ..analysis.registry import METRICS
+from ..claims import document as claims_document
+from ..claims import schema as claims_schema
 from ..model.boundary import Described, Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..plan.new_plan import SCHEMA
@@ -147,6 +149,7 @@ def pages(docs: Path) -> dict[Path, str]:
     reference = docs / "reference"
     found = {
         SCHEMA: schema_text(plan_meanings(reference)),
+        claims_schema.SCHEMA: claims_schema.schema_text(claims_meanings(reference)),
         **commands_pages(reference),
         reference / "bakeoff.1": man_page(),
         reference / "metrics.md": metrics_page(),
@@ -242,6 +245,18 @@ def plan_meanings(reference: Path) -> Meanings:
         own = [keys_of_table(page.read_text()) for page in sorted((reference / "systems").glob(f"{kind}*.md"))]
         of_servers = {} if system.capabilities().embedded else servers
         found["systems", kind] = {key: words for table in (of_servers, *own) for key, words in table.items()}
+    return found
+
+
+def claims_meanings(reference: Path) -> Meanings:
+    """What the page says of the keys of claims: a heading for each table and each kind of test."""
+    text = (reference / "claims.md").read_text()
+    heads = {(): "Top of the file", ("claims",): "`[[claims]]`", ("slips",): "`[[slips]]`"}
+    common = keys_of_table(text.split("## Tests\n", 1)[1])
+    found = {}
+    for place in claims_document.TABLES:
+        part = text.split(f"# {heads.get(place) or f'`{place[-1]}`'}\n", 1)[1].split("\n## ")[0].split("\n### ")[0]
+        found[place] = keys_of_table(part) | (common if place[:1] == ("tests",) else {})
     return found
 
 

@@ -29,12 +29,12 @@ Schema: TypeAlias = dict[str, Any]
 #: What the reference pages say of each key of a table, by the table's place in a plan; of a kind of system, too.
 Meanings: TypeAlias = Mapping[tuple[str, ...], Mapping[str, str]]
 
-_DRAFT = "http://json-schema.org/draft-07/schema#"  # the newest that editors of TOML know
+DRAFT = "http://json-schema.org/draft-07/schema#"  # the newest that editors of TOML know
 
 
 def plan_schema(meanings: Meanings) -> Schema:
     """The whole document."""
-    root = _of_model(PlanDocument)
+    root = of_model(PlanDocument)
     tables: dict[str, Schema] = root.pop("$defs")
     for place, model in TABLES.items():
         table = tables[model.__name__] if place else root
@@ -67,7 +67,7 @@ def plan_schema(meanings: Meanings) -> Schema:
     root["required"] = ["systems"]  # the title is the file's name where none is said
     root["if"] = {"not": {"required": ["workloads"]}}
     root["then"] = {"required": ["workload"], "properties": {"workload": {"required": ["kind"]}}}
-    return {"$schema": _DRAFT, "title": "bakeoff plan", **root, "definitions": dict(sorted(tables.items()))}
+    return {"$schema": DRAFT, "title": "bakeoff plan", **root, "definitions": dict(sorted(tables.items()))}
 
 
 def schema_text(meanings: Meanings) -> str:
@@ -85,7 +85,7 @@ def _described(one: Schema, words: str) -> Schema:
     return {"description": words, **({"allOf": [one]} if "$ref" in one else one)}
 
 
-def _of_model(model: type[BaseModel]) -> Schema:
+def of_model(model: type[BaseModel]) -> Schema:
     schema: Schema = _plain(model.model_json_schema(ref_template="#/definitions/{model}"))
     return schema
 
@@ -151,7 +151,7 @@ def _options_of(system: type[System], tables: dict[str, Schema], words: Mapping[
     """All that [systems.NAME] may have for a kind: its own options, those of `start`, which are also allowed here, and
     those of the driver. Adds the tables inside."""
     model = system.options_model()
-    own = _of_model(model)
+    own = of_model(model)
     inner = own.pop("$defs", {})
     for table in inner.values():
         table["properties"] = described(table["properties"], words)

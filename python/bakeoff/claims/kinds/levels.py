@@ -16,6 +16,7 @@ from ...findings.contestants import amount, factor_words
 from ...model.records.plan import Scalar
 from ..document import Independent, Order, PeakTest, Trend, Where
 from ..measured import Measured, Part, around_one, of_ratio, part, toward
+from ..select import key
 
 
 def order(test: Order, measured: Measured) -> Iterator[Part]:
@@ -71,7 +72,7 @@ def peak(test: PeakTest, measured: Measured) -> Iterator[Part]:
         measured.cells.chosen({**test.where, test.over: level})
     findings = [one.finding for found in pairs for one in found.values()]
     lacks = next((one for one in findings if isinstance(one, Obstacle)), None)
-    at = [one for found in pairs for pair in found for one in pair if str(one) in map(str, test.at)]
+    at = [one for found in pairs for pair in found for one in pair if key(one) in map(key, test.at)]
     question = Open(lacks.words) if lacks else Peak(pairs, side, tuple(dict.fromkeys(at)))
     yield Part(about, wanted, question, shown=lambda _: "")
 

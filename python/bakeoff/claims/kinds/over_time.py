@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from ...analysis.estimate import Evidence, Obstacle, of_steps
+from ...analysis.wording import counted
 from .. import figures
 from ..document import Change, Law, Trend
 from ..measured import Measured, Part, around_one, part, toward
@@ -18,10 +22,20 @@ def trend(test: Trend, measured: Measured) -> Iterator[Part]:
 
 
 def change(test: Change, measured: Measured) -> Iterator[Part]:
+    """The runs that say where the level changes are no evidence of how much."""
     for cell in measured.cells.chosen(test.where):
-        metric = figures.change(measured, cell)
+        found, values = measured.alone(cell), ""
+        changed = figures.change(measured, cell)
+        if isinstance(found, Evidence):
+            found = Obstacle("too few", "the runs are too short to find a change")
+            if changed is not None:
+                found = of_steps(np.log(np.asarray(changed.ratios)))
+                by = counted(changed.located_by, "run", "runs")
+                values = (
+                    f"cut after {changed.at} s, where {by} changed, and measured by the {len(changed.ratios)} others"
+                )
         about = f"{measured.metric.label} of {measured.label(cell)}, after its change against before it"
-        yield part(about, measured.alone(cell, metric), *toward(test.is_, test.by_at_least))
+        yield part(about, found, *toward(test.is_, test.by_at_least), values=values)
 
 
 def law(test: Law, measured: Measured) -> Iterator[Part]:
