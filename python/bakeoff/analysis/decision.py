@@ -93,6 +93,8 @@ class Peak:
     curves: Sequence[Mapping[tuple[Scalar, Scalar], Estimate]]
     direction: Direction
     at: Sequence[Scalar] = ()
+    #: Of the curves, where they are several.
+    names: Sequence[str] = ()
 
     def sets(self, alpha: float) -> list[list[Scalar]]:
         """Of each curve the levels that may be the best: the true one is left out of any with at most `alpha`."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from ..analysis.decision import Open, Plain, Question, Within
 from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, alone, over_settings
 from ..analysis.metric import Metric
-from ..analysis.wording import counted, signed_words
+from ..analysis.wording import are_times, counted, signed_words, times_words
 from ..bundle.read import Bundle
 from ..findings.comparisons import estimate_in_blocks
 from ..findings.run_values import run_values
@@ -134,12 +134,18 @@ def of_ratio(estimate: Estimate, low: float = 0.0, high: float = math.inf) -> Pa
 
 
 def bounds_words(low: float, high: float, shown: Callable[[float], str]) -> str:
-    """ "above 1.2x", "-5.0 % to +5.0 %"; "higher", "lower" of a ratio with 1 as its only bound."""
+    """ "at least +20 %", "-4.8 % to +5.0 %"; "higher", "lower" of a ratio with 1 as its only bound."""
     if (low, high) in ((1.0, math.inf), (0.0, 1.0)) and shown is signed_words:
         return "higher" if low else "lower"
+    shown = alike([x for x in (low, high) if x < math.inf], shown)
     if low > 0 and high < math.inf:
         return f"{shown(low)} to {shown(high)}"
-    return f"above {shown(low)}" if low > 0 else f"below {shown(high)}"
+    return f"at least {shown(low)}" if low > 0 else f"at most {shown(high)}"
+
+
+def alike(ratios: Sequence[float], shown: Callable[[float], str]) -> Callable[[float], str]:
+    """How all of them are written: ratios as factors if one of them is."""
+    return times_words if shown is signed_words and are_times(*ratios) else shown
 
 
 def toward(side: str, by: float) -> tuple[float, float]:

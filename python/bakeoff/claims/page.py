@@ -15,7 +15,7 @@ from ..report.charts.figures import Figure, figures_of
 from ..report.charts.svg import COLOURS, DARK_COLOURS
 from ..report.html.write import templates
 from ..terminal import printable
-from .text import LEVEL, part_words, slip_words
+from .text import LEVEL, parts_words, slip_words
 from .verdict import ArticleFound, PlanMeasured
 
 #: Measures that the charts of a report have, by the chart's name.
@@ -24,7 +24,7 @@ _CHARTS = {"rate": "throughput", **{f"latency_{name}": f"latency-{name}" for nam
 
 def write_html(path: Path, found: ArticleFound, plans: Mapping[str, PlanMeasured]) -> Path:
     page = templates().get_template("claims.html")
-    words = {"level": LEVEL, "part_words": part_words, "slip_words": slip_words}
+    words = {"level": LEVEL, "parts_words": parts_words, "slip_words": slip_words}
     style = {"colours": COLOURS, "dark_colours": DARK_COLOURS, "percentiles": ["p99"]}
     text = page.render(found=found, charts=dict(_charts(found, plans)), **words, **style)
     return write_text(path.parent, path.name, text)
@@ -69,8 +69,8 @@ def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure
     yield f"{LEVEL}\n\n## Claims\n"
     for claim in found.claims:
         yield f"- **{plain(claim.id)}: {claim.verdict_words}.** {plain(claim.says)}"
-        for part in claim.parts:
-            yield f"    - {plain(part_words(part))}"
+        for said in parts_words(claim):
+            yield f"    - {plain(said)}"
         for what, words in (("By analogue", claim.analogue), ("Why", claim.why), ("Limits", claim.limits)):
             if words:
                 yield f"    - {what}: {plain(words)}"

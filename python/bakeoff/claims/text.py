@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from .verdict import ArticleFound, ClaimFound, PartFound
 
 WIDTH = 100
+#: Of one claim; --json has all.
+PARTS_MAX = 6
 LEVEL = (
     "Intervals share one level of 95 %: the chance that any verdict of the article is wrong is at most 5 %. Disturbed"
     " runs are no evidence."
@@ -29,14 +31,25 @@ def render(found: ArticleFound) -> str:
 def _claim(claim: ClaimFound) -> Iterator[str]:
     yield f"{claim.id}  {claim.verdict_words}"
     yield from _wrapped(claim.says, "    ")
-    for part in claim.parts:
-        yield from _wrapped(part_words(part), "    measured: ")
+    for said in parts_words(claim):
+        yield from _wrapped(said, "    measured: ")
     for what, words in (("by analogue", claim.analogue), ("why", claim.why), ("limits", claim.limits)):
         if words:
             yield from _wrapped(words, f"    {what}: ")
 
 
-def part_words(part: PartFound) -> str:
+def parts_words(claim: ClaimFound) -> list[str]:
+    """Each in words; of many, those that speak against the claim or leave it open first, and how many are left out."""
+    ranked = sorted(claim.parts, key=lambda part: ("fails", "open", "holds").index(part.status))
+    shown = claim.parts if len(claim.parts) <= PARTS_MAX else ranked[:PARTS_MAX]
+    found = [_part_words(part) for part in shown]
+    if left := ranked[len(shown) :]:
+        held = sum(part.status == "holds" for part in left)
+        found.append(f"and {len(left)} more, {held} of which {'is' if held == 1 else 'are'} as claimed")
+    return found
+
+
+def _part_words(part: PartFound) -> str:
     """ "4 threads against 1 thread: 2.1x (1.9x to 2.3x), 12,300/s against 5,800/s; claimed: higher"."""
     values = f", {part.values}" if part.values else ""
     claimed = f"; claimed: {part.wanted}" if part.wanted else ""

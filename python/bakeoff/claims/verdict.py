@@ -25,7 +25,7 @@ from ..model.records.plan import PlanRecord
 from .document import AnyTest, Article, Claim, PeakTest
 from .kinds import KINDS
 from .kinds.levels import peak_words
-from .measured import Measured, Part
+from .measured import Measured, Part, alike
 from .select import Cells, NotHere
 
 VerdictName = Literal["reproduced", "contradicted", "inconclusive", "not testable"]
@@ -226,7 +226,8 @@ def _part_found(test: AnyTest, part: Part, alpha: float, matters: float) -> Part
             words = f"{points_words(evidence.log_ratio)} ({points_words(low, high)})"
             return found.model_copy(update={"measured": words, "needs": "" if status != "open" else _MORE})
         ends = [math.exp(x) for x in (evidence.log_ratio, low, high)]
-    words = f"{part.shown(ends[0])} ({part.shown(ends[1])} to {part.shown(ends[2])})"
+    shown = alike(ends, part.shown)
+    words = f"{shown(ends[0])} ({shown(ends[1])} to {shown(ends[2])})"
     needs = "" if status != "open" else _needs(question, alpha, matters)
     figures = dict(zip(("estimate", "low", "high"), ends, strict=True))
     return found.model_copy(update={"measured": words, "needs": needs} | figures)
@@ -236,6 +237,10 @@ def _needs(question: Within, alpha: float, matters: float) -> str:
     """By the noise found and the size that matters, not by what was estimated."""
     if not isinstance(question.evidence, Evidence):
         return _MORE
+    low, high = question.evidence.interval(alpha)
+    across = [bound for bound in (question.low, question.high) if low <= bound <= high]
+    if across and max(high - min(across), max(across) - low) < math.log1p(matters):
+        return f"it is at the bound, within {percent_words(matters)}: only many more repetitions would tell the side"
     more = more_repetitions(question.evidence, alpha, matters)
     return more_words(more, f"whether the bound is missed by {percent_words(matters)}")
 

@@ -16,7 +16,7 @@ from ...findings.contestants import amount, factor_words
 from ...model.records.plan import Scalar
 from ..document import Independent, Order, PeakTest, Trend, Where
 from ..measured import Measured, Part, around_one, of_ratio, part, toward
-from ..select import key
+from ..select import key, words
 
 
 def order(test: Order, measured: Measured) -> Iterator[Part]:
@@ -38,7 +38,7 @@ def trend(test: Trend, measured: Measured) -> Iterator[Part]:
     first, *rest = levels
     found = [_between(measured, test.over, test.where, first, level) for level in rest]
     span = factor_words(test.over, first, levels[-1])
-    about = f"{measured.metric.label} over {span}"
+    about = f"{measured.metric.label} of {words(test.where)} over {span}"
     bounds = around_one(test.within) if test.is_ == "flat" else toward(test.is_, 1.0)
     yield part(about, _slope(levels, found), *bounds, wanted=test.is_)
 
@@ -63,27 +63,32 @@ def peak(test: PeakTest, measured: Measured) -> Iterator[Part]:
     side: Direction = "lower" if wants_lowest else "higher"
     pairs: list[Mapping[tuple[Scalar, Scalar], Estimate]] = []
     for curve in curves:
-        where = test.where if curve is None else {**test.where, test.same_for: curve}
-        levels = measured.cells.over(test.over, where)
-        pairs.append({(a, b): _between(measured, test.over, where, a, b) for a, b in combinations(levels, 2)})
-    about = f"{'lowest' if wants_lowest else 'highest'} {measured.metric.label}"
+        of_curve = test.where if curve is None else {**test.where, test.same_for: curve}
+        levels = measured.cells.over(test.over, of_curve)
+        pairs.append({(a, b): _between(measured, test.over, of_curve, a, b) for a, b in combinations(levels, 2)})
+    where = "" if test.same_for else f" of {words(test.where)}"
+    about = f"{'lowest' if wants_lowest else 'highest'} {measured.metric.label}{where}"
     wanted = f"the same for every {test.same_for}" if test.same_for else f"at {_or(test.over, test.at)}"
     for level in test.at:
         measured.cells.chosen({**test.where, test.over: level})
+    names = [factor_words(test.same_for, curve) for curve in curves if curve is not None]
     findings = [one.finding for found in pairs for one in found.values()]
     lacks = next((one for one in findings if isinstance(one, Obstacle)), None)
     at = [one for found in pairs for pair in found for one in pair if key(one) in map(key, test.at)]
-    question = Open(lacks.words) if lacks else Peak(pairs, side, tuple(dict.fromkeys(at)))
+    question = Open(lacks.words) if lacks else Peak(pairs, side, tuple(dict.fromkeys(at)), names)
     yield Part(about, wanted, question, shown=lambda _: "")
 
 
 def peak_words(found: Peak, over: str, alpha: float) -> str:
-    """ "at 8 or 16 threads; at 8 threads"."""
-    return "; ".join(f"at {_or(over, levels)}" for levels in found.sets(alpha))
+    """ "at 8 threads"; of several curves "mariadb at 8 or 16 threads, mysql at 8 threads"."""
+    at = [f"at {_or(over, levels)}" for levels in found.sets(alpha)]
+    return ", ".join(f"{name} {level}" for name, level in zip(found.names, at, strict=True)) if found.names else at[0]
 
 
 def _or(factor: str, levels: list[Scalar]) -> str:
-    return factor_words(factor, *levels, between=" or ")
+    """ "1, 2 or 4 threads"."""
+    first, comma, last = factor_words(factor, *levels, between=", ").rpartition(", ")
+    return f"{first} or {last}" if comma else last
 
 
 def _between(measured: Measured, factor: str, where: Where, base: Scalar, other: Scalar) -> Estimate:
