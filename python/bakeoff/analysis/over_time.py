@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 #: Of a run, on either side of a change: less is a single stall.
 SIDE_RATIO = 0.1
 SECONDS_MIN = 10
-#: One run of so many says where a change is.
+#: Of this number of runs one says where a change is.
 LOCATING = 4
 
 

@@ -76,7 +76,7 @@ def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure
                 yield f"    - {what}: {plain(words)}"
     for name, figures in charts.items():
         plan = next(one for one in found.plans if one.name == name)
-        yield f"\n## {plain(plan.title)}\n\n{plain(plan.measured)}.\n"
+        yield f"\n## {plain(plan.title)}\n\nClaims {plain(', '.join(plan.claims))}; {plain(plan.measured)}.\n"
         for figure in figures:
             yield f"![{plain(figure.label)}]({folder}/{name}-{figure.name}.svg)\n"
     if found.slips:

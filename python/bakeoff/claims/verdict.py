@@ -79,6 +79,7 @@ class PlanUsed(Document):
     name: str
     file: str
     title: str
+    claims: list[str]
     bundle: str | None = None
     measured: str = ""
     why: str = ""
@@ -159,7 +160,7 @@ def judge_article(
         scale=scale,
         command=command,
         counts=_counts(found),
-        plans=[_used(name, one) for name, one in plans.items()],
+        plans=[_used(name, one, [c.id for c in found if name in c.plans]) for name, one in plans.items()],
         claims=found,
     )
 
@@ -262,7 +263,7 @@ def _counts(found: Sequence[ClaimFound]) -> str:
     return f"{counted(len(found), 'claim', 'claims')}: {', '.join(words)}"
 
 
-def _used(name: str, plan: PlanMeasured) -> PlanUsed:
+def _used(name: str, plan: PlanMeasured, claims: list[str]) -> PlanUsed:
     bundle = plan.bundle
     measured = ""
     if bundle is not None:
@@ -275,6 +276,7 @@ def _used(name: str, plan: PlanMeasured) -> PlanUsed:
         name=name,
         file=str(plan.path),
         title=plan.record.title,
+        claims=claims,
         bundle=None if bundle is None else str(bundle.folder),
         measured=measured,
         why=plan.why,
