@@ -146,6 +146,8 @@ def test_a_load_is_one_piece_of_evidence_however_many_runs_share_it(bundle: Bund
     runs = [run for run in bundle.runs if run.cell == "c01"]
     assert len(runs) == 5
     assert list(run_values(bundle, runs, metric("load_s")).values()) == [8.5]
+    reloaded = [run.model_copy(update={"reload_s": 8.0 + run.block}) for run in runs]
+    assert run_values(bundle, reloaded, metric("load_s")) == {run.block: 8.0 + run.block for run in runs}
     assert len(run_values(bundle, runs, metric("rate"))) == 5
     assert isinstance(run_values(bundle, [invalid(runs[0])], metric("rate"))[1], Invalid)
 

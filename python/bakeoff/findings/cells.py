@@ -19,7 +19,7 @@ from ..model.records.bundle import FactsRecord
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from .contestants import Contest, setting_words
-from .run_values import Spread, observed, spread_of, typical_response
+from .run_values import Spread, is_shared, observed, spread_of, typical_response
 from .runs import (
     Doubt,
     clients_of,
@@ -118,7 +118,7 @@ def metric_spreads(bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[
     """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
     for shown in metrics:
-        values = [shown.of(observed(bundle, run)) for run in (runs[:1] if shown.per == "load" else runs)]
+        values = [shown.of(observed(bundle, run)) for run in (runs[:1] if is_shared(shown, runs) else runs)]
         known = [value for value in values if value is not None]
         if len(known) == len(values) and (spread := spread_of(known)):
             found[shown.name] = spread

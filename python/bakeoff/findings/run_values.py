@@ -38,6 +38,8 @@ _COUNTER = re.compile(r"db\.\w+_per_s")
 
 def observed(bundle: Bundle, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
+    if load is not None and run.reload_s:
+        load = load.model_copy(update={"elapsed_s": run.reload_s, "rows_per_s": load.rows / run.reload_s})
     rates = next((cell.rates for cell in bundle.plan.cells if cell.id == run.cell), [])
     return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column), lambda: lags_s(bundle, run))
 
@@ -46,13 +48,18 @@ def run_values(bundle: Bundle, runs: Sequence[RunRecord], metric: Metric) -> dic
     """By block, in the metric's unit; Unstated where it is not defined or only a lower bound, Invalid where the run
     counts against its system. A disturbed run says nothing, as if it had not been made. What a load says is one value
     however many runs share its data, whatever became of them."""
-    if metric.per == "load":
+    if is_shared(metric, runs):
         return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
     return {
         run.block: _value(observed(bundle, run), metric) if run.valid else Invalid(causes(run))
         for run in runs
         if run.valid or run.standing != "disturbed"
     }
+
+
+def is_shared(metric: Metric, runs: Sequence[RunRecord]) -> bool:
+    """Whether all runs have one value, that of the load of their data; not where each was loaded for."""
+    return metric.per == "load" and not all(run.reload_s for run in runs)
 
 
 def why_no_value(bundle: Bundle, runs: Sequence[RunRecord], metric: Metric) -> str:

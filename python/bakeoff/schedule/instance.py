@@ -101,6 +101,7 @@ class Instance:
         self._done: Done = []  # when this run began
         self._started = False
         self.started_again = ""  # before this run, in words
+        self.reloaded_s: float | None = None  # what the load before this run took
         self._tables_begun = False  # on an existing system
 
     @property
@@ -231,7 +232,7 @@ class Instance:
             self._pin()
         elif self.cell.reset == "reload":
             self.start()
-            self._fill(folder, lambda _: None)
+            self.reloaded_s = self._fill(folder, lambda _: None).elapsed_s
         self.start()
         if self.data:
             self._done = self.data.done

@@ -94,6 +94,7 @@ def make(
     record.faults = with_effects(measured.faults, timeline, intervals, measured.results, plan.warm_up_s)
     record.error_ratio_outside_faults = error_ratio_outside_faults(record.faults, intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
+    record.reload_s = instance.reloaded_s
     record.engine_warnings += instance.phases.warnings()
     record.shares_cores = shares_cores(plan, system) and any(place.is_here for place in measured.places)
     record.clients = client_records(

@@ -96,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
             plans[name], code_of_plan = _run(read[name], plans[name], options)
             code = code or code_of_plan
         if code == ExitCode.INTERRUPTED:
+            say("or repeat this command: finished runs are kept")
             return code
     _tell(judged(), plans, options)
     return code

@@ -223,6 +223,8 @@ class RunRecord(Document):
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
     server: ServerSide = Field(default_factory=ServerSide)
     machine: MachineSide = Field(default_factory=MachineSide)
+    #: What it took to load its data again before it; None: that was not done, or not kept.
+    reload_s: float | None = None
     #: Whether what was written before the run had reached the disk when it began; None: nobody waited.
     disk_was_quiet: bool | None = None
     #: Other bakeoff runs that used the same cores meanwhile.
