@@ -110,7 +110,7 @@ def test_a_tiny_article_is_run_judged_and_shown(
         assert sign in html
         assert sign in text
     assert r"Commits \<b\>cost\</b\> \| time" in text
-    assert "the article says 2 + 2 = 5; right is 4" in html
+    assert "the article says: 2 + 2 = 5; right: 4" in html
     assert "](tiny/mix-throughput.svg)" in text
     assert (tmp_path / "tiny/mix-throughput.svg").read_text().startswith("<svg")
 

@@ -136,7 +136,7 @@ def test_every_kind_has_planted_claims_that_are_true_and_false() -> None:
 
 def test_what_is_measured_stands_next_to_what_is_claimed(planted: Bundle, tmp_path: Path) -> None:
     (part,) = verdict(tmp_path, planted, f'kind = "difference"\n{AT_8}is = "higher"\nby_at_least = 1.2').parts
-    assert part.about == "rising, 8 threads against flat"
+    assert part.about == "throughput of rising, 8 threads against flat"
     assert part.wanted == "at least +20 %"
     assert part.values == "7,937/s against 2,995/s"
     assert part.measured == "2.6x (2.6x to 2.7x)"

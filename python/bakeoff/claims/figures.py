@@ -70,7 +70,7 @@ def _seconds(measured: Measured, run: RunRecord) -> tuple[FloatArray, FloatArray
 
 
 def _of_run(measured: Measured, label: str, of: Callable[[Observed], float | None]) -> Metric:
-    return Metric(f"{measured.metric.name} {label}", "", "neither", f"{measured.metric.label}: {label}", "", of)
+    return Metric(f"{measured.metric.name} {label}", "ratio", "neither", f"{measured.metric.label}: {label}", "", of)
 
 
 def trend(measured: Measured) -> Metric:

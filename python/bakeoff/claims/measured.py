@@ -128,7 +128,7 @@ def part(
 
 def of_ratio(estimate: Estimate, low: float = 0.0, high: float = math.inf) -> Part:
     """Of two sides: how the other's value compares with the base's."""
-    about = f"{estimate.other} against {estimate.base}"
+    about = f"{estimate.objective.label} of {estimate.other} against {estimate.base}"
     sides = [estimate.objective.words(v) for v in (estimate.other_value, estimate.base_value) if v is not None]
     return part(about, estimate.finding, low, high, values=" against ".join(sides) if len(sides) == 2 else "")
 

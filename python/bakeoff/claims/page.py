@@ -45,8 +45,8 @@ def _charts(found: ArticleFound, plans: Mapping[str, PlanMeasured]) -> Iterator[
         claims = [claim for claim in found.claims if name in claim.plans]
         if plan.bundle is not None and plan.bundle.runs:
             measures = dict.fromkeys(measure for claim in claims for measure in claim.measures)
-            seconds = any("of the run" in part.about or "after its" in part.about for c in claims for part in c.parts)
-            yield name, _figures(plan.bundle, list(measures), over_time=seconds)
+            over_time = any(claim.over_time for claim in claims)
+            yield name, _figures(plan.bundle, list(measures), over_time=over_time)
 
 
 def _figures(bundle: Bundle, measures: list[str], *, over_time: bool) -> list[Figure]:

@@ -111,8 +111,8 @@ def key(level: Scalar) -> str:
 
 
 def words(where: Where) -> str:
-    """ "mariadb, 4 threads"; "all" of no selection."""
-    return ", ".join(factor_words(name, *_listed(wanted), between=" or ") for name, wanted in where.items()) or "all"
+    """ "mariadb, 4 threads"."""
+    return ", ".join(factor_words(name, *_listed(wanted), between=" or ") for name, wanted in where.items())
 
 
 def _words(where: Where) -> str:

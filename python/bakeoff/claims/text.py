@@ -57,8 +57,9 @@ def _part_words(part: PartFound) -> str:
 
 
 def slip_words(slip: dict[str, str]) -> str:
-    why = f" ({slip['why']})" if slip["why"] else ""
-    return f"the article says {slip['says']}; right is {slip['right']}{why}"
+    """ "the article says: ...; right: ... (...)", whether its parts are sentences or not."""
+    says, right, why = (slip[key].removesuffix(".") for key in ("says", "right", "why"))
+    return f"the article says: {says}; right: {right}{f' ({why})' if why else ''}"
 
 
 def _wrapped(words: str, before: str = "") -> list[str]:

@@ -22,7 +22,7 @@ from ..errors import PlanError
 from ..findings.runs import runs_by_cell, too_few_undisturbed
 from ..model.boundary import Document
 from ..model.records.plan import PlanRecord
-from .document import AnyTest, Article, Claim, PeakTest
+from .document import AnyTest, Article, Claim, PeakTest, Trend
 from .kinds import KINDS
 from .kinds.levels import peak_words
 from .measured import Measured, Part, alike
@@ -63,6 +63,8 @@ class ClaimFound(Document):
     plans: list[str] = Field(default_factory=list)
     measures: list[str] = Field(default_factory=list)
     limits: str = ""
+    #: Whether it is about the seconds of runs.
+    over_time: bool = False
     level: float | None = None
     parts: list[PartFound] = Field(default_factory=list)
     why: str = ""
@@ -149,6 +151,7 @@ def judge_article(
                 verdict=verdict,
                 plans=list(dict.fromkeys(test.plan or claim.plan for test in claim.all_tests)),
                 measures=list(dict.fromkeys(test.measure or claim.measure for test in claim.all_tests)),
+                over_time=any(map(_is_over_time, claim.all_tests)),
                 level=1 - decision.alpha,
                 parts=shown,
                 why="; ".join(needs) if verdict == "inconclusive" else "",
@@ -163,6 +166,10 @@ def judge_article(
         plans=[_used(name, one, [c.id for c in found if name in c.plans]) for name, one in plans.items()],
         claims=found,
     )
+
+
+def _is_over_time(test: AnyTest) -> bool:
+    return test.kind in ("change", "variability") or (isinstance(test, Trend) and test.over == "time")
 
 
 def plan_names(article: Article, only: Sequence[str] = ()) -> list[str]:
@@ -211,7 +218,7 @@ def _part_found(test: AnyTest, part: Part, alpha: float, matters: float) -> Part
     status = question.status(alpha)
     found = PartFound(about=part.about, values=part.values, measured="", wanted=part.wanted, status=status)
     if isinstance(question, Open):
-        return found.model_copy(update={"measured": "-", "needs": question.why})
+        return found.model_copy(update={"measured": "not judged", "needs": question.why})
     if isinstance(question, Peak):
         assert isinstance(test, PeakTest)
         needs = "" if status != "open" else "more repetitions would leave fewer levels that may be the best"

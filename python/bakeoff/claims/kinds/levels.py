@@ -38,7 +38,7 @@ def trend(test: Trend, measured: Measured) -> Iterator[Part]:
     first, *rest = levels
     found = [_between(measured, test.over, test.where, first, level) for level in rest]
     span = factor_words(test.over, first, levels[-1])
-    about = f"{measured.metric.label} of {words(test.where)} over {span}"
+    about = f"{measured.metric.label}{_of(test.where)} over {span}"
     bounds = around_one(test.within) if test.is_ == "flat" else toward(test.is_, 1.0)
     yield part(about, _slope(levels, found), *bounds, wanted=test.is_)
 
@@ -66,9 +66,9 @@ def peak(test: PeakTest, measured: Measured) -> Iterator[Part]:
         of_curve = test.where if curve is None else {**test.where, test.same_for: curve}
         levels = measured.cells.over(test.over, of_curve)
         pairs.append({(a, b): _between(measured, test.over, of_curve, a, b) for a, b in combinations(levels, 2)})
-    where = "" if test.same_for else f" of {words(test.where)}"
+    where = "" if test.same_for else _of(test.where)
     about = f"{'lowest' if wants_lowest else 'highest'} {measured.metric.label}{where}"
-    wanted = f"the same for every {test.same_for}" if test.same_for else f"at {_or(test.over, test.at)}"
+    wanted = f"the same at every level of {test.same_for}" if test.same_for else f"at {_or(test.over, test.at)}"
     for level in test.at:
         measured.cells.chosen({**test.where, test.over: level})
     names = [factor_words(test.same_for, curve) for curve in curves if curve is not None]
@@ -83,6 +83,10 @@ def peak_words(found: Peak, over: str, alpha: float) -> str:
     """ "at 8 threads"; of several curves "mariadb at 8 or 16 threads, mysql at 8 threads"."""
     at = [f"at {_or(over, levels)}" for levels in found.sets(alpha)]
     return ", ".join(f"{name} {level}" for name, level in zip(found.names, at, strict=True)) if found.names else at[0]
+
+
+def _of(where: Where) -> str:
+    return f" of {words(where)}" if where else ""
 
 
 def _or(factor: str, levels: list[Scalar]) -> str:
