@@ -82,6 +82,7 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ('plan = "pair"', 'plan = "pair"\nuntestable = "why"', "a claim has a test, or says why", "claim A-1", ""),
         ('plan = "pair"', 'plan = "pair"\nevidence = "analogue"', "an analogue says of what", "claim A-1", "in place"),
         ('article = "mine"', 'article = "../mine"', "`article` is a name of letters", "article", ""),
+        ('plan = "pair"', 'plan = "../pair"', "`plan` is a name of letters", "claim A-1, plan", ""),
         ("[[claims]]", "[[claims", "not valid TOML", "", "quotes"),
         (GOOD, "format = 1", "is missing", "", ""),
     ],

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.decision import Within
+from bakeoff.analysis.estimate import Evidence
 from bakeoff.bundle.read import Bundle
-from bakeoff.claims.document import Article, read_article
-from bakeoff.claims.verdict import ArticleFound, ClaimFound, PlanMeasured, judge_article
+from bakeoff.claims.document import Article, Difference, read_article
+from bakeoff.claims.measured import Part
+from bakeoff.claims.verdict import ArticleFound, ClaimFound, PlanMeasured, judge_article, part_found
 from bakeoff.errors import PlanError
 from bakeoff.model.records.run import RunRecord, Validity
 from builders.bundles import Contender, Story, invalid, write_bundle
@@ -160,6 +163,16 @@ def test_the_level_is_shared_by_all_tested_claims_also_those_that_were_not_asked
     last = judged(tmp_path, planted, text)
     assert (last.claims[-1].verdict, last.claims[-1].why) == ("not testable", "Taste is not measured.")
     assert last.counts == "6 claims: 5 inconclusive, 1 not testable"
+
+
+def test_a_part_that_fails_at_the_level_of_its_claim_but_not_at_its_share_is_open() -> None:
+    test = Difference.model_validate({"kind": "difference", "of": {"a": 1}, "against": {"a": 2}, "is": "higher"})
+    beneath = Part("a", "higher", Within(Evidence(-0.1, 0.035, 5.0), 0.0))
+    assert beneath.question.status(0.05) == "fails"
+    found = part_found(test, beneath, 0.05, 2, 0.05)
+    assert (found.status, bool(found.needs)) == ("open", True)
+    assert found.high is not None
+    assert found.high > 1
 
 
 def test_a_verdict_by_analogue_says_so(planted: Bundle, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from ..suggestions import meant, sentence
 Selection = Annotated[dict[str, Scalar | list[Scalar]], Field(min_length=1)]
 Where = dict[str, Scalar | list[Scalar]]
 Side = Literal["higher", "lower"]
+#: Of a file, too.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Factor = Annotated[float, Field(ge=1)]
 
 
@@ -29,7 +31,7 @@ class OneTest(Table):
     """What all kinds have. plan, measure: instead of the claim's. each: a factor for each level of which the test is
     made."""
 
-    plan: str = ""
+    plan: Name = ""
     measure: str = ""
     each: str = ""
 
@@ -173,7 +175,7 @@ class Claim(Table):
     says: str = Field(min_length=1)
     evidence: Literal["direct", "analogue"] = "direct"
     analogue: str = ""
-    plan: str = ""
+    plan: Name = ""
     measure: str = "rate"
     limits: str = ""
     test: _Kind | None = None
@@ -208,7 +210,7 @@ class Slip(Table):
 
 class Article(Table):
     format: Literal[1]
-    article: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    article: Name
     title: str
     published: str = ""
     source: str = ""

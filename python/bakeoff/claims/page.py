@@ -36,7 +36,7 @@ def write_markdown(path: Path, found: ArticleFound, plans: Mapping[str, PlanMeas
     for plan, figures in charts.items():
         for figure in figures:
             drawing = figure.canvas.standalone(figure.label)
-            write_text(path.parent, f"{path.stem}/{plan}-{figure.name}.svg", drawing)
+            write_text(path.parent, _file(path.stem, plan, figure), drawing)
     return write_text(path.parent, path.name, "\n".join(_markdown(path.stem, found, charts)) + "\n")
 
 
@@ -78,13 +78,18 @@ def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure
         plan = next(one for one in found.plans if one.name == name)
         yield f"\n## {plain(plan.title)}\n\nClaims {plain(', '.join(plan.claims))}; {plain(plan.measured)}.\n"
         for figure in figures:
-            yield f"![{plain(figure.label)}]({folder}/{name}-{figure.name}.svg)\n"
+            yield f"![{plain(figure.label)}]({_file(folder, name, figure)})\n"
     if found.slips:
         yield "\n## Arithmetic of the article\n"
         yield from (f"- {plain(slip_words(slip))[:1].upper()}{plain(slip_words(slip))[1:]}." for slip in found.slips)
     if found.confounds:
         yield "\n## What the article's comparison does not separate\n"
         yield from (f"- {plain(words)}" for words in found.confounds)
+
+
+def _file(folder: str, plan: str, figure: Figure) -> str:
+    """The name of an operation may hold anything."""
+    return f"{folder}/{plan}-{re.sub('[^A-Za-z0-9._-]', '-', figure.name)}.svg"
 
 
 def plain(words: str) -> str:

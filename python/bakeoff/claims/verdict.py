@@ -12,7 +12,7 @@ from pydantic import Field
 
 from .. import __version__
 from ..analysis.compare import ALPHA
-from ..analysis.decision import Open, Peak, Plain, Question, Statement, Within, decide
+from ..analysis.decision import Open, Peak, Plain, Statement, Within, decide
 from ..analysis.estimate import Evidence
 from ..analysis.registry import UnknownMetric, metric
 from ..analysis.undecided import more_repetitions, more_words
@@ -140,7 +140,7 @@ def judge_article(
             continue
         decision = decided[claim.id]
         shown = [
-            _part_found(test, part, decision.alpha, _matters(plans[test.plan or claim.plan], part.question))
+            part_found(test, part, decision.alpha, len(parts[claim.id]), _matters(plans[test.plan or claim.plan], part))
             for test, part in parts[claim.id]
         ]
         verdict = _VERDICTS[decision.status]
@@ -213,8 +213,11 @@ def _at(test: AnyTest, factor: str, level: object) -> AnyTest:
     return test.model_copy(update=changes)
 
 
-def _part_found(test: AnyTest, part: Part, alpha: float, matters: float) -> PartFound:
+def part_found(test: AnyTest, part: Part, alpha: float, parts: int, matters: float) -> PartFound:
+    """parts: of the claim. Its interval is that by which the part is decided: at the claim's level where it holds, else
+    at its share."""
     question = part.question
+    alpha = alpha if question.status(alpha) == "holds" else alpha / parts
     status = question.status(alpha)
     found = PartFound(about=part.about, values=part.values, measured="", wanted=part.wanted, status=status)
     if isinstance(question, Open):
@@ -253,8 +256,9 @@ def _needs(question: Within, alpha: float, matters: float) -> str:
     return more_words(more, f"whether the bound is missed by {percent_words(matters)}")
 
 
-def _matters(plan: PlanMeasured, question: Question) -> float:
+def _matters(plan: PlanMeasured, part: Part) -> float:
     """Half of what lies between two bounds; else what the plan says."""
+    question = part.question
     if isinstance(question, Within) and math.isfinite(question.high - question.low):
         return math.expm1((question.high - question.low) / 2)
     return plan.record.matters_ratio or MATTERS_RATIO
