@@ -114,14 +114,13 @@ class Target:
             return self._newest(plan, lacking=lacking)
         return Bundle.open(self.out or self.resume or "").folder
 
-    def whole(self, plan: ResolvedPlan) -> Bundle | None:
-        """The newest that has every run of this plan, made from the same files; whichever bakeoff made it."""
+    def whole(self, plan: ResolvedPlan) -> Iterator[Bundle]:
+        """Those that have every run of this plan, made from the same files, by whichever bakeoff; newest first."""
         inputs = hashes(plan.inputs)
         for bundle, here in self._of_plan(plan):
             changed = any(inputs.get(name, was) != was for name, was in bundle.info.inputs.items())
             if bundle.info.state == "complete" and not changed and not self._lacks_runs(here, bundle):
-                return bundle
-        return None
+                yield bundle
 
     def _of_plan(self, plan: ResolvedPlan) -> Iterator[tuple[Bundle, PlanRecord]]:
         """Bundles of this plan, which may have grown since, newest first; with the plan as each would be continued."""

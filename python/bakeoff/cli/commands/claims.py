@@ -133,14 +133,14 @@ def _read(document: Path, article: Article, name: str, scale: str) -> ResolvedPl
 
 
 def _of_bundle(plan: ResolvedPlan, options: argparse.Namespace) -> PlanMeasured:
-    """With the newest complete bundle of the plan, if there is one."""
+    """With the newest complete bundle of the plan, one that disturbance left enough runs if there is any."""
     from ...claims.verdict import PlanMeasured
     from ...schedule.target_bundle import Target
 
     assert plan.path is not None
     found = PlanMeasured(plan.path, plan.record, plan.skipped, why="its plan has not been run")
-    bundle = Target(results=options.results).whole(plan)
-    return found if bundle is None else found.with_bundle(bundle)
+    bundles = [found.with_bundle(bundle) for bundle in Target(results=options.results).whole(plan)]
+    return next((one for one in bundles if one.is_evidence), bundles[0] if bundles else found)
 
 
 def _dry_run(read: dict[str, ResolvedPlan], plans: dict[str, PlanMeasured], options: argparse.Namespace) -> int:
@@ -162,11 +162,8 @@ def _dry_run(read: dict[str, ResolvedPlan], plans: dict[str, PlanMeasured], opti
     if options.json:
         print_json({"plans": rows, "time_s": total_s})
     else:
-        show(
-            table(
-                [[row["plan"], row["runs"], row["uses"], row["file"]] for row in rows], ["plan", "runs", "uses", "file"]
-            )
-        )
+        head = ["plan", "runs", "uses", "file"]
+        show(table([[row[name] for name in head] for row in rows], head))
         show(f"\nabout {seconds_words(total_s)} in all")
     return ExitCode.DONE
 
@@ -176,8 +173,8 @@ def _run(plan: ResolvedPlan, found: PlanMeasured, options: argparse.Namespace) -
     the claims of the others to judge."""
     from dataclasses import replace
 
-    disturbed = "" if found.bundle is None else " again: too few runs of its newest bundle were undisturbed"
-    say(f"running {found.path}{disturbed}")
+    again = " again: its bundle has too few undisturbed runs (--no-run judges by it)" if found.bundle else ""
+    say(f"running {found.path}{again}")
     try:
         begun = _unfinished(plan, options)
         try:
