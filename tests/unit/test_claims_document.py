@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from bakeoff.claims.article import SHIPPED, find, find_plan
+from bakeoff.claims.article import SHIPPED, find, find_plan, short
 from bakeoff.claims.document import TABLES, TESTS, read_article
 from bakeoff.claims.schema import SCHEMA
 from bakeoff.claims.verdict import PlanMeasured, judge_article, plan_names
@@ -118,6 +118,7 @@ def test_claims_come_with_bakeoff_and_are_found_by_name() -> None:
     assert SHIPPED.is_dir()
     for path in SHIPPED.glob("*.toml"):
         assert find(path.stem) == path
+        assert short(path) == f"claims/{path.name}"
         assert read_article(path).article == path.stem
 
 

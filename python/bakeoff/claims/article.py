@@ -32,6 +32,12 @@ def find(said: str) -> Path:
     raise PlanError(f"there is no article `{said}`", where="bakeoff claims", hint=hint)
 
 
+def short(path: Path) -> str:
+    """As a checkout names it, of what comes with bakeoff."""
+    own = SHIPPED.parent
+    return str(path.relative_to(own) if path.is_relative_to(own) else path)
+
+
 def find_plan(document: Path, article: Article, name: str, scale: str) -> Path:
     """NAME-SCALE.toml, or NAME.toml where there is one scale only: in the folder of the article's name next to the
     document, next to it, or where bakeoff keeps those of its own."""

@@ -22,6 +22,7 @@ from ..errors import PlanError
 from ..findings.runs import runs_by_cell, too_few_undisturbed
 from ..model.boundary import Document
 from ..model.records.plan import PlanRecord
+from .article import short
 from .document import AnyTest, Article, Claim, PeakTest, Trend
 from .kinds import KINDS
 from .kinds.levels import peak_words
@@ -285,7 +286,7 @@ def _used(name: str, plan: PlanMeasured, claims: list[str]) -> PlanUsed:
         )
     return PlanUsed(
         name=name,
-        file=str(plan.path),
+        file=short(plan.path),
         title=plan.record.title,
         claims=claims,
         bundle=None if bundle is None else str(bundle.folder),

@@ -146,6 +146,7 @@ def _of_bundle(plan: ResolvedPlan, options: argparse.Namespace) -> PlanMeasured:
 def _dry_run(read: dict[str, ResolvedPlan], plans: dict[str, PlanMeasured], options: argparse.Namespace) -> int:
     """What would run; every claim fits its plan by now."""
     from ...analysis.wording import seconds_words
+    from ...claims.article import short
     from ...plan.dry_run.describe import describe
     from ...schedule.target_bundle import Target
 
@@ -156,7 +157,9 @@ def _dry_run(read: dict[str, ResolvedPlan], plans: dict[str, PlanMeasured], opti
         bundle = plans[name].bundle if plans[name].is_evidence else None
         total_s += 0.0 if bundle else dry.time_s
         uses = str(bundle.folder) if bundle else f"runs: {seconds_words(dry.time_s)}"
-        rows.append({"plan": name, "file": str(plan.path), "runs": dry.runs, "time_s": dry.time_s, "uses": uses})
+        rows.append(
+            {"plan": name, "file": short(plans[name].path), "runs": dry.runs, "time_s": dry.time_s, "uses": uses}
+        )
         for warning in plan.warnings:
             say(f"warning: {name}: {warning}")
     if options.json:
