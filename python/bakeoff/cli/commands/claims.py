@@ -92,12 +92,13 @@ def run(options: argparse.Namespace) -> int:
         return _dry_run(read, plans, options)
     code = ExitCode.DONE
     for name in [] if options.no_run else names:
-        if not plans[name].is_evidence:
-            plans[name], code_of_plan = _run(read[name], plans[name], options)
-            code = code or code_of_plan
-        if code == ExitCode.INTERRUPTED:
+        if plans[name].is_evidence:
+            continue
+        plans[name], ended = _run(read[name], plans[name], options)
+        if ended == ExitCode.INTERRUPTED:
             say("or repeat this command: finished runs are kept")
-            return code
+            return ended
+        code = code or ended
     _tell(judged(), plans, options)
     return code
 
