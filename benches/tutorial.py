@@ -33,7 +33,9 @@ PAGES = ("tutorial", "questions")
 #: A note such as "hypervisor: 3.4 % of the CPU time" without these words stays below the limit for disturbed runs.
 _DISTURBED = re.compile(r"not trustworthy|disturbed", re.IGNORECASE)
 #: A disturbed run that was repeated does not count, nor does what a dry run says of those to come.
-_REPEATED = re.compile(r"\d+ (?:others? w\w+ )?disturbed[^.;]*? repeated(?: \([^)]*\))?|repeats of disturbed runs come on top")
+_REPEATED = re.compile(
+    r"\d+ (?:earlier attempts? w\w+ )?disturbed[^.;]*? repeated(?: \([^)]*\))?|repeats of disturbed runs come on top"
+)
 
 
 def main(name: str, scratch: Path, beside: str) -> None:

@@ -73,7 +73,7 @@ def test_an_output_of_disturbed_runs_is_found(output: str) -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        "60 of 60 runs valid; 2 others were disturbed or lost, and repeated; 3 notes",
+        "60 of 60 runs valid; 2 earlier attempts were disturbed or lost, and repeated; 3 notes",
         "1 disturbed run was repeated (other processes, at worst\n85 %). All runs are valid.",
         "SHOWN, but 2.1 % of the CPU time was taken by the hypervisor (1 of 10 runs)",
         "b is faster",

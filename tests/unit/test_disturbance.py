@@ -22,6 +22,7 @@ from bakeoff.provision.other_processes import Heard, listen
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
+from bakeoff.report.words.doubts import resume_words
 from bakeoff.schedule.machine_sharing import Quiet
 
 from tests.builders.bundles import Story, invalid, write_bundle
@@ -298,3 +299,12 @@ def test_listening_hears_a_busy_process_of_others_and_none_of_ours() -> None:
     finally:
         os.kill(pid, signal.SIGKILL)
     assert heard.other_ratio > 0.1, heard
+
+
+def test_the_command_to_continue_says_each_value_once(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path, busy(range(1, 6)))
+    bundle.info.command = "bakeoff run p.toml --set measure.repeat_disturbed=8 --set measure.window=2s"
+    words = resume_words(bundle, "--set", "measure.repeat_disturbed=34")
+    assert words.count("repeat_disturbed") == 1
+    assert "--set measure.window=2s" in words
+    assert words.endswith("--set measure.repeat_disturbed=34`")

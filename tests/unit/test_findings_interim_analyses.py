@@ -56,7 +56,7 @@ def test_a_second_look_is_judged_over_all_repetitions_at_what_the_first_left_and
     assert found.comparisons[0].level == pytest.approx(0.992)
     assert found.headline[1] == (
         "This bundle was analysed before, with 5 repetitions: a difference is now claimed at a chance of error of"
-        " 0.8 %, not 4 %, so that all analyses together keep 5 %. Verdicts that were given stand."
+        " 0.8 %, so that all analyses of this bundle together stay within 5 %. Verdicts that were given stand."
     )
 
 
@@ -142,7 +142,7 @@ def test_a_verdict_on_a_value_is_of_the_latest_runs_and_the_answer_says_so(tmp_p
     assert "before" not in " ".join(first.headline)
     assert (
         "Values were compared with `fail_if` before. They are judged again, over all runs, at a chance of error of"
-        " 0.8 %, not 4 %, so that all analyses together keep 5 %. What was said of a value before does not stand."
+        " 0.8 %, so that all analyses of this bundle together stay within 5 %. What was said of a value before does not stand."
     ) in later.headline
 
 

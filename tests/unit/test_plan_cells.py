@@ -319,6 +319,19 @@ def test_systems_whose_writes_are_compared_without_a_durability_are_warned_of() 
     assert "for sqlite, and" in words
 
 
+def test_listed_cells_that_no_other_differs_from_in_one_factor_are_warned_of() -> None:
+    def listed(*pairs: tuple[int, int]) -> list[str]:
+        cells = "\n".join(f"[[cells]]\nthreads = {threads}\nsessions = {sessions}" for threads, sessions in pairs)
+        plan = read(systems=MARIADB, rest=f"{cells}\n[compare]\nfactor = 'threads'")
+        return [words for words in plan.warnings if "compared" in words and "alone" in words]
+
+    (words,) = listed((16, 16), (64, 8))
+    assert words.startswith("no cell is compared: a pair may differ in `threads` alone.")
+    (words,) = listed((16, 8), (64, 8), (64, 4))
+    assert words.startswith("not mariadb / threads=64 / sessions=4 is compared")
+    assert not listed((16, 8), (64, 8))
+
+
 def test_comparing_over_a_factor_that_changes_the_data_is_warned_of() -> None:
     assert any("different data" in words for words in read("records = [100, 200]").warnings)
     threads = read("records = [100, 200]\nthreads = [1, 4]", rest="[compare]\nfactor = 'threads'")

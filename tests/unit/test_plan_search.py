@@ -95,7 +95,7 @@ def test_what_cannot_be_sought_is_refused_with_what_can(search: str, what: str, 
 
 def test_what_is_sought_is_said_once() -> None:
     assert "is set twice" in refused("rate = [1, 2]", rest=SEARCH).what
-    assert "is set twice" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
+    assert "is what [search] looks for" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
     assert "a search decides how often it runs a level" in refused(rest=SEARCH, measure="repetitions = 5").what
     assert "compares no sizes" in refused(rest=f"{SEARCH}\n[compare]\nmatters = '5%'").what
 

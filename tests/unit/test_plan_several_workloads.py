@@ -148,7 +148,7 @@ def test_statements_on_one_schema_share_its_data_and_can_be_compared(tmp_path: P
     contest = Contest(plan.record)
     assert contest.contestants == ["workload mix", "workload point"]
     (line,) = describe(plan, tmp_path).loads
-    assert line.workload == "SQL point (scale 1); SQL point 1, range 3 (scale 1)"
+    assert line.workload == "SQL point (scale 1) and 1 more on the same data"
 
 
 def test_scripts_are_a_factor_by_their_files_and_lists_of_them_have_names(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
--- A small shop, for MariaDB and MySQL. What the other systems write otherwise stands in schema-SYSTEM.sql.
+-- A small shop, for MariaDB and MySQL. A system that needs other words has its own file: schema-SYSTEM.sql.
 CREATE TABLE customers (
     id INT NOT NULL PRIMARY KEY,
     name VARCHAR(40) NOT NULL,

@@ -4,7 +4,7 @@ detected, and how many more repetitions would decide whether there is one of the
 import math
 
 from bakeoff.analysis.estimate import POWER, RESOLUTION_RATIO, Evidence
-from bakeoff.analysis.wording import counted, signed_words
+from bakeoff.analysis.wording import are_times, counted, signed_words, times_words
 
 from .statistics import SPENT_RATIO, t_detectable, t_equivalence
 
@@ -51,7 +51,8 @@ def short_words(ratio: float, low: float, high: float, detectable_ratio: float) 
 
 def estimate_words(ratio: float, low: float, high: float) -> str:
     """ "+1.4 % (95 % CI -2.3 % to +5.0 %)"."""
-    return f"{signed_words(ratio)} (95 % CI {signed_words(low)} to {signed_words(high)})"
+    words = times_words if are_times(ratio, high) else signed_words
+    return f"{words(ratio)} (95 % CI {words(low)} to {words(high)})"
 
 
 def more_words(more: int | None, what: str = "it") -> str:

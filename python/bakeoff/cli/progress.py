@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 from .. import __version__
+from ..analysis.percentiles import merge_documents
 from ..analysis.wording import duration_words, seconds_words
 from ..findings.run_values import time_words
 from ..model.boundary import Document, Interval, Progress
@@ -97,7 +98,7 @@ class Line(View):
         ok = [s.response for s in whole if s.outcome == "ok"]
         count, p99_ns, clients = self._rates.get(interval.second, (0, 0.0, 0))
         count += sum(h.count for h in ok)
-        p99_ns = max([p99_ns, *(h.p99_ns for h in ok if h.count)])
+        p99_ns = max(p99_ns, merge_documents(ok).p99_ns if ok else 0)
         self._rates[interval.second] = (count, p99_ns, clients + 1)
         self._errors += sum(s.response.count for s in whole if s.outcome != "ok")
         if clients + 1 < self._clients:

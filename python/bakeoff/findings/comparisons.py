@@ -60,7 +60,7 @@ def compare_all(contest: Contest, bundle: Bundle, runs: Runs, *, can_record: boo
     can_record: whether the analysis can be written down. Where it cannot, and was not given before, nothing new is
     claimed.
     """
-    pairs = _pairs(contest)
+    pairs = contest.pairs
     asked = {fails.objective.name: fails.objective for fails in relative_thresholds(contest.plan)}
     metrics = [contest.objective, *(metric for name, metric in asked.items() if name != contest.objective.name)]
     own = [one for one in bundle.analyses if not one.before]  # the others are of this bundle against another
@@ -167,20 +167,6 @@ def _before_records(
         data = analyses.fingerprint([run for run in bundle.runs if run.block <= blocks])
         found.append(analyses.record(data, list(estimates), alpha, judged))
     return found
-
-
-def _pairs(contest: Contest) -> list[Pair]:
-    """None in a sweep, whose answer is its shape."""
-    pairs: list[Pair] = []
-    if contest.is_sweep:
-        return pairs
-    for setting in contest.settings:
-        base = contest.cell(contest.baseline, setting)
-        for name in contest.contestants:
-            other = contest.cell(name, setting)
-            if base is not None and other is not None and other is not base:
-                pairs.append((setting, base, other))
-    return pairs
 
 
 def _estimate(

@@ -131,6 +131,16 @@ class Contest:
         return self._by_place.get((contestant, setting))
 
     @cached_property
+    def pairs(self) -> list[tuple[Setting, CellRecord, CellRecord]]:
+        """Setting, baseline and other of all that is compared. None in a sweep, whose answer is its shape."""
+        found = []
+        for setting in [] if self.is_sweep else self.settings:
+            base = self.cell(self.baseline, setting)
+            others = (self.cell(name, setting) for name in self.contestants)
+            found += [(setting, base, one) for one in others if base and one and one is not base]
+        return found
+
+    @cached_property
     def cells(self) -> list[CellRecord]:
         """Setting by setting, so that what is compared stands together."""
         places = [(name, setting) for setting in self.settings for name in self.contestants]
@@ -210,6 +220,8 @@ def setting_words(setting: Setting) -> str:
 SWEPT_MIN = 3
 #: What is asked of a system at once. More of it is more load, which has a knee.
 LOAD = ("threads", "clients", "users", "rate")
+#: Factors that ask for other work, whose figures are not of one size.
+OTHER_WORK = ("workload", "preset", "script", "ycsb_file")
 #: Factors whose levels are names that speak for themselves.
 _NAMES = ("system", "plan", "side", TABLE_FORMAT)
 _COUNTED = ("threads", "clients", "sessions", "workers", "users", "records", "warehouses", "nodes", "replicas")

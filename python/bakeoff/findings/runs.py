@@ -262,7 +262,8 @@ def _reasons(run: RunRecord) -> dict[str, str]:
 def causes_words(disturbed: Sequence[RunRecord]) -> str:
     """ "other processes, at worst 85 %; swapping, at worst 3 MiB/s"."""
     of_kind = _by_kind(disturbed)
-    return "; ".join(f"{name}, at worst {worst(found).value_words}" for name, found in of_kind.items())
+    at_worst = {name: worst(found).value_words for name, found in of_kind.items()}
+    return "; ".join(name if words.isdigit() else f"{name}, at worst {words}" for name, words in at_worst.items())
 
 
 def _by_kind(disturbed: Sequence[RunRecord]) -> dict[str, list[Validity]]:

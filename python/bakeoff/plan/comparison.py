@@ -215,6 +215,7 @@ def advice(
         )
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
+    words += _compared_with_nothing(record)
     words += _undeclared_durability(cells, managed, durability, record)
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not managed[name]):
@@ -236,6 +237,22 @@ def advice(
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += workload.advice
     return list(dict.fromkeys(words))
+
+
+def _compared_with_nothing(record: PlanRecord) -> list[str]:
+    """Cells of a list whose partner would differ in more than what is compared."""
+    contest = Contest(record)
+    if record.baseline is None or record.search is not None or contest.is_sweep:
+        return []
+    paired = {cell.id for _, base, other in contest.pairs for cell in (base, other)}
+    alone = [cell.label for cell in record.cells if cell.id not in paired]
+    if not alone:
+        return []
+    which = "no cell" if not paired else f"not {', '.join(alone[:2])}{' and others' if len(alone) > 2 else ''}"
+    return [
+        f"{which} is compared: a pair may differ in `{record.compare_factor}` alone. Give settings that change together"
+        " a system of their own: [systems.a], [systems.b]"
+    ]
 
 
 def _undeclared_durability(

@@ -110,13 +110,19 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
     return level
 
 
-def read_constants(measure: MeasureTable, factors: Collection[Factor], source: Source) -> dict[str, Scalar]:
-    """Load parameters that [measure] gives for all cells; what is a factor cannot stand there too."""
+def read_constants(
+    measure: MeasureTable, factors: Collection[Factor], source: Source, *, sought: str = ""
+) -> dict[str, Scalar]:
+    """Load parameters that [measure] gives for all cells; what is a factor cannot stand there too. sought: the one that
+    a search looks for."""
     found: dict[str, Scalar] = {}
     for name in LOAD:
         if (said := getattr(measure, name)) is None:
             continue
         if any(factor.target == "load" and factor.path == (name,) for factor in factors):
+            if name == sought:
+                hint = "leave it out; `from` and `to` in [search] bound the levels that it tries"
+                raise source.error(f"`{name}` is what [search] looks for", "measure", name, hint=hint)
             hint = "remove it from [measure]"
             raise source.error(f"`{name}` is set twice, as a factor and in [measure]", "measure", name, hint=hint)
         found[name] = read_level(Factor(name, "load", (name,), None), said, source, "measure")

@@ -87,7 +87,7 @@ def resolve(
     workloads = PlanWorkloads(document, source)
     grid = read_grid(document, workloads.works, source)
     search = read_search(document, grid.factors, source)
-    constants = read_constants(document.measure, grid.factors.values(), source)
+    constants = read_constants(document.measure, grid.factors.values(), source, sought=search.factor if search else "")
     builder = Builder(document, grid, by_name, workloads, source, constants, search.factor if search else None)
     chosen = choose(grid, constants, only, source)
     systems = {one.system for one in chosen}

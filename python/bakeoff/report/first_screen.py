@@ -14,7 +14,7 @@ from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import are_times, counted, interval_words, signed_words, times_words
 from ..findings.cells import CellAnswer
-from ..findings.contestants import Contest, who_words
+from ..findings.contestants import OTHER_WORK, Contest, who_words
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings
 from ..findings.limits_and_searches.searches import Capacity, SearchAnswer, sought_level_words
@@ -37,7 +37,8 @@ _PAUSE, _WAIT = "time_without_writes_s", "longest_wait_s"
 class Row(Document):
     """One thing compared. value, low, high: in the unit of the column, the typical run's with its 95 % CI over the
     repetitions; None where there is none. change: against the baseline, "5.0x (3.6x to 7.0x)"; "" of the baseline
-    itself. verdict: one word or two. series: the contestant's place, for its colour."""
+    itself. verdict: one word or two. series: the contestant's place, for its colour. work: rows with other work have a
+    scale of their own for their bars."""
 
     name: str
     setting_words: str = ""
@@ -48,6 +49,7 @@ class Row(Document):
     value_words: str = "-"
     change: str = ""
     verdict: str = ""
+    work: str = ""
 
 
 class FirstScreen(Document):
@@ -78,6 +80,17 @@ class FirstScreen(Document):
         """ "SHOWN, but the peak may lie beyond 32 threads"."""
         joint = ", " if self.doubt_words.startswith("but ") else ": "
         return joint.join(filter(None, (self.certainty_words.upper(), self.doubt_words)))
+
+    def longest_bar(self, row: Row) -> float:
+        """The value that a whole bar stands for, of rows with the same work."""
+        alike = (one for one in self.rows if one.work == row.work)
+        return max((one.high or one.value or 0.0 for one in alike), default=0.0)
+
+    @property
+    def interval_words(self) -> str:
+        """What the drawn intervals are, under the rows."""
+        several = len({row.work for row in self.rows}) > 1
+        return f"{self.interval_head}{'; each workload has its own scale' if several else ''}"
 
     @property
     def shared_name(self) -> str:
@@ -158,7 +171,7 @@ def _decided(found: Findings) -> Iterator[bool]:
 
 
 def _trust(found: Findings) -> str:
-    """ "60 of 60 runs valid; 2 others were disturbed or lost, and repeated; 3 notes"."""
+    """ "60 of 60 runs valid; 2 earlier attempts were disturbed or lost, and repeated; 3 notes"."""
     runs = found.bundle.runs
     repeats = sum(len(of_place) - 1 for of_place in by_place(found.bundle.attempts).values())
     notes = len(found.doubts) + len(found.undeclared)
@@ -175,7 +188,8 @@ def _repeated_words(repeats: int, *, left: bool) -> str:
     """left: some runs are disturbed or lost all the same: then what was repeated is no further run that is lacking."""
     if left:
         return f"{counted(repeats, 'repeat was', 'repeats were')} made"
-    return f"{counted(repeats, 'other was', 'others were')} disturbed or lost, and repeated"
+    were = counted(repeats, "earlier attempt was", "earlier attempts were")
+    return f"{were} disturbed or lost, and repeated"
 
 
 def _missing(found: Findings) -> str:
@@ -223,7 +237,9 @@ def _searched(found: Findings) -> Iterator[Row]:
 def _sought_words(search: SearchAnswer, one: Capacity) -> str:
     """ "12,300/s"; "below 430/s" where the search ended at the lowest level tried."""
     if one.estimate is not None:
-        return sought_level_words(search.factor, one.estimate)
+        low, high = (sought_level_words(search.factor, one.low or 0), sought_level_words(search.factor, one.high or 0))
+        between = not one.is_found and one.low is not None and one.high is not None and low != high
+        return f"{low.partition(' ')[0]} to {high}" if between else sought_level_words(search.factor, one.estimate)
     end, comma, _ = one.words.partition(", ")
     return end if comma and one.status in _ENDS else "-"
 
@@ -372,6 +388,7 @@ def _compared(found: Findings) -> tuple[str, list[Row], str]:
                 value_words=f"{'at least ' if is_least else ''}{objective.words(spread.value)}" if spread else "-",
                 change=_change(c),
                 verdict=_verdict(c, cell, objective, contest.baseline) if found.comparisons or not cell.valid else "",
+                work=", ".join(str(cell.setting[name]) for name in OTHER_WORK if name in cell.setting),
             )
         )
     left = len(found.cells) - len(cells)
@@ -391,7 +408,7 @@ def _verdict(c: ComparisonAnswer | None, cell: CellAnswer, objective: Metric, ba
     if not cell.repetitions_finished:
         return "not run"
     if not cell.repetitions_valid:
-        return "not valid"
+        return "disturbed" if cell.repetitions_disturbed == cell.repetitions_finished else "not valid"
     if c is None:
         return ("baseline" if cell.contestant == baseline else "not compared") if cell.valid else "not valid"
     if c.claims_difference and not agrees(c):

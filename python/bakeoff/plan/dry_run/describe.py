@@ -317,12 +317,16 @@ def _load_line(cells: list[Cell]) -> LoadLine:
         key=first.load_key,
         system=first.record.system,
         dataset=first.record.dataset,
-        workload="; ".join(dict.fromkeys(cell.record.workload for cell in cells)),
+        workload=_few(list(dict.fromkeys(cell.record.workload for cell in cells))),
         rows=first.workload.loaded_rows,
         size_bytes=tables_bytes(first),
         load_s=round(_load_s(first), 2),
         cells=[cell.record.id for cell in cells],
     )
+
+
+def _few(workloads: Sequence[str]) -> str:
+    return workloads[0] + (f" and {len(workloads) - 1} more on the same data" if len(workloads) > 1 else "")
 
 
 OPERATIONS = 5
@@ -340,12 +344,12 @@ def previews(plan: ResolvedPlan) -> list[WorkloadPreview]:
     for cell in plan.cells:
         cells.setdefault(json.dumps(cell.workload.spec, sort_keys=True), cell)
     seed = plan.seed_of_block(1)
+    found: list[WorkloadPreview] = []
     requests = [PreviewRequest(workload=cell.workload.spec, seed=seed, count=OPERATIONS) for cell in cells.values()]
-    found = []
     for cell, answer in zip(cells.values(), resolve(requests), strict=True):
         if isinstance(answer, Refused):
             raise PlanError(answer.what, where=answer.where, hint=answer.hint)
         assert isinstance(answer, Preview)
-        if answer.operations:
+        if answer.operations and all(answer.operations != one.operations for one in found):
             found.append(WorkloadPreview(cell.record.workload, answer.operations))
     return found

@@ -254,9 +254,9 @@ def reach_of(ratios: Sequence[float]) -> float:
 def first_rows(answer: Answer) -> list[dict[str, Any]]:
     """The rows of the first screen: first: of its setting; bar: the value from zero, with its interval."""
     rows = answer.first.rows
-    most = max((row.high or row.value or 0.0 for row in rows), default=0.0)
     shown, before = [], None
     for row in rows:
+        most = answer.first.longest_bar(row)
         bar = (
             None
             if row.value is None or most <= 0

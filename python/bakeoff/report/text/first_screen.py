@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...terminal import aligned, one_line
 from ..first_screen import FirstScreen, Row
@@ -50,7 +50,8 @@ def _table(first: FirstScreen) -> Iterator[str]:
     used = sum(max(map(len, column)) + 2 for column in zip(widest, *plain, strict=True)) - 2
     room = min(_BAR_MAX, WIDTH - used) if any(row.value is not None for row in first.rows) else 0
     room = room if room >= _BAR_MIN else 0
-    rows = [[*cells[:2], _bar(row, first.rows, room), *cells[3:]] for cells, row in zip(plain, first.rows, strict=True)]
+    bars = (_bar(row, first.longest_bar(row), room) for row in first.rows)
+    rows = [[*cells[:2], bar, *cells[3:]] for cells, bar in zip(plain, bars, strict=True)]
     lines = [[one_line(cell) for cell in line] for line in ([head] if with_head else []) + rows]
     shown = iter(aligned(lines, {0, 2, 3, 4}))
     if with_head:
@@ -65,13 +66,12 @@ def _table(first: FirstScreen) -> Iterator[str]:
         yield line
     if room and any(row.low is not None for row in first.rows):
         drawn = f"{_UP_TO_VALUE}{_UP_TO_HIGH}"
-        yield f"{drawn} {first.interval_head}; the value is between {_UP_TO_VALUE} and {_UP_TO_HIGH}"
+        yield f"{drawn} {first.interval_words}; the value is between {_UP_TO_VALUE} and {_UP_TO_HIGH}"
 
 
-def _bar(row: Row, rows: Sequence[Row], columns: int) -> str:
+def _bar(row: Row, most: float, columns: int) -> str:
     if not columns or row.value is None:
         return ""
-    most = max((one.high or one.value or 0.0 for one in rows), default=0.0)
     low, high = (row.value if end is None else end for end in (row.low, row.high))
     ends = (low, row.value, high)
     at = [round(end / most * columns) if most > 0 else 0 for end in ends]

@@ -59,6 +59,8 @@ def _candidates(found: Findings) -> Iterator[str]:
         yield from compared
     elif found.faults:
         yield from _of_faults(found)
+    elif contest.plan.baseline is not None and len(found.cells) > 1 and not contest.is_sweep:
+        yield f"nothing is compared: no two cells differ in {contest.plan.compare_factor} alone"
     else:
         yield from _of_cells(contest, found.cells)
 
@@ -306,6 +308,8 @@ def _capacity(search: SearchAnswer, one: Capacity) -> str:
     if low == high:
         return level
     if not one.is_found:
+        if search.factor != "rate" and one.high - one.low == 1:
+            return f"{low.partition(' ')[0]} or {high}"
         return f"between {low} and {high}"
     return f"{'' if one.status == 'found' else 'about '}{level} ({low.partition(' ')[0]} to {high})"
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ...analysis.compare import ALPHA, ComparisonAnswer
 from ...analysis.metric import Metric
-from ...analysis.statistics import alpha_at
 from ...analysis.wording import by_words
 from ...findings.between_bundles.both_sides import Joined
 from ...findings.between_bundles.comparison import AFTER, BEFORE, BundleComparison
@@ -46,7 +45,8 @@ def analysis_words(found: BundleComparison) -> list[str]:
         return []
     return [
         f"bundles of these sides were compared before: a difference is now claimed at a chance of error of"
-        f" {100 * found.alpha:.2g} %, not {100 * alpha_at(1, ALPHA):.2g} %; verdicts that were given stand"
+        f" {100 * found.alpha:.2g} %, so that all comparisons together stay within {100 * ALPHA:.2g} %; verdicts that"
+        " were given stand"
     ]
 
 

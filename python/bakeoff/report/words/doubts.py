@@ -116,6 +116,11 @@ def resume_words(bundle: Bundle, *more: str) -> str:
     words = shlex.split(bundle.info.command) or ["bakeoff", "run", f"{BUNDLE}/plan.toml"]
     folder = str(bundle.folder)
     words = [word.replace(BUNDLE, folder, 1) if word.startswith(f"{BUNDLE}/") else word for word in words]
+    keys = {value.partition("=")[0] for option, value in pairwise(more) if option == "--set"}
+    again = [
+        n for n, (option, said) in enumerate(pairwise(words)) if option == "--set" and said.partition("=")[0] in keys
+    ]
+    words = [word for n, word in enumerate(words) if n not in again and n - 1 not in again]
     return f"`{shlex.join([*words, '--resume', folder, *more])}`"
 
 

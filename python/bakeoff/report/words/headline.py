@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.compare import ALPHA, ComparisonAnswer
-from ...analysis.statistics import alpha_at
 from ...findings.cells import CellAnswer
 from ...findings.comparisons import Compared, value_thresholds
 from ...findings.contestants import Contest
@@ -96,8 +95,8 @@ def value_analysis_words(plan: PlanRecord, compared: Compared) -> list[str]:
 
 
 def _chance_words(alpha: float) -> str:
-    now, first, together = (f"{100 * one:.2g} %" for one in (alpha, alpha_at(1, ALPHA), ALPHA))
-    return f"a chance of error of {now}, not {first}, so that all analyses together keep {together}"
+    now, together = (f"{100 * one:.2g} %" for one in (alpha, ALPHA))
+    return f"a chance of error of {now}, so that all analyses of this bundle together stay within {together}"
 
 
 def _repetitions(compared: Compared) -> str:
