@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -76,6 +77,25 @@ def test_every_claim_of_the_five_articles_is_there_and_most_are_tested() -> None
 def test_every_plan_has_a_claim_and_every_claim_a_plan() -> None:
     wanted = {f"{article}/{claim['plan']}-small.toml" for article, claim in TESTED}
     assert wanted == {name_of(path) for path in SMALL}
+
+
+def test_the_list_of_plans_has_each_with_its_claims() -> None:
+    rows = re.findall(r"^\| \[.*\]\((.*)\) \|.*\| (.*) \|$", (PLANS / "README.md").read_text(), re.MULTILINE)
+    listed = {name: set(_ids(words)) for name, words in rows}
+    assert listed == {
+        name_of(path): {
+            claim["id"] for article, claim in TESTED if name_of(path) == f"{article}/{claim['plan']}-small.toml"
+        }
+        for path in SMALL
+    }
+
+
+def _ids(words: str) -> Iterator[str]:
+    """Of "S1-8, 10 to 14"."""
+    article, _, numbers = words.partition("-")
+    for part in numbers.split(", "):
+        first, _, last = part.partition(" to ")
+        yield from (f"{article}-{number}" for number in range(int(first), int(last or first) + 1))
 
 
 def kinds_of(claim: dict[str, Any], scale: str) -> Iterator[dict[str, Any]]:
