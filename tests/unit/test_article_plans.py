@@ -98,10 +98,8 @@ def _ids(words: str) -> Iterator[str]:
         yield from (f"{article}-{number}" for number in range(int(first), int(last or first) + 1))
 
 
-def kinds_of(claim: dict[str, Any], scale: str) -> Iterator[dict[str, Any]]:
-    for test in [*([claim["test"]] if "test" in claim else []), *claim.get("tests", [])]:
-        if test.get("scale", scale) == scale:
-            yield test
+def _tests(claim: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*([claim["test"]] if "test" in claim else []), *claim.get("tests", [])]
 
 
 def selections(test: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -120,8 +118,8 @@ def has(plan: PlanRecord, cell: CellRecord, wanted: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(("article", "claim"), TESTED, ids=lambda value: value["id"] if isinstance(value, dict) else "")
 def test_a_claim_is_about_cells_and_metrics_that_its_plan_has(article: str, claim: dict[str, Any], scale: str) -> None:
     plan = plan_of(PLANS / article / f"{claim['plan']}-{scale}.toml").record
-    assert list(kinds_of(claim, scale))
-    for test in kinds_of(claim, scale):
+    assert _tests(claim)
+    for test in _tests(claim):
         metric(test.get("measure", claim["measure"]), plan.rates)
         for wanted in selections(test):
             assert any(has(plan, cell, wanted) for cell in plan.cells), wanted
