@@ -67,6 +67,14 @@ def test_what_redis_does_not_take_is_refused_before_a_start(kind: str, name: str
         resolve(said, tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["redis", "valkey"])
+def test_syncs_of_a_log_that_is_off_are_refused(kind: str, tmp_path: Path) -> None:
+    need(kind)
+    said = PLAN.format(kind=kind, said='settings = { appendfsync = "always" }')
+    with pytest.raises(PlanError, match="has no effect without appendonly"):
+        resolve(said, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("kind", "version", "settings"),
     [
@@ -77,7 +85,8 @@ def test_what_redis_does_not_take_is_refused_before_a_start(kind: str, name: str
         ("mariadb", "10.1", {"innodb_io_capacity": "300"}),
         ("mysql", None, {"loose_what_is_this": "1", "skip_log_bin": "1", "innodb_io_capacity": "300"}),
         ("mysql", "5.5", {"innodb_io_capacity": "300"}),
-        ("redis", None, {"appendfsync": "everysec", "save": "", "maxmemory": "1gb", "activedefrag": "no"}),
+        ("redis", None, {"appendonly": "yes", "appendfsync": "everysec", "save": "", "maxmemory": "1gb"}),
+        ("redis", None, {"activedefrag": "no"}),
         ("postgresql", None, {"mine.own": "1", "Work_Mem": "8MB", "sort_mem": "8MB", "trace_sort": "on"}),
     ],
 )

@@ -142,7 +142,8 @@ def test_a_verdict_on_a_value_is_of_the_latest_runs_and_the_answer_says_so(tmp_p
     assert "before" not in " ".join(first.headline)
     assert (
         "Values were compared with `fail_if` before. They are judged again, over all runs, at a chance of error of"
-        " 0.8 %, so that all analyses of this bundle together stay within 5 %. What was said of a value before does not stand."
+        " 0.8 %, so that all analyses of this bundle together stay within 5 %. What was said of a value before does not"
+        " stand."
     ) in later.headline
 
 

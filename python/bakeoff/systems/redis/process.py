@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 
 _ROOT = "root"
+#: It answers when all is on the disk, which may be slow or busy.
+_SAVE_TIMEOUT_S = 600.0
 _REFUSED = re.compile(r">>> '(?P<setting>(?P<name>\S+)[^\n]*)'\n(?P<why>[^\n]+)")
 #: No version knows it.
 _LAST = "bakeoff-last-line"
@@ -45,7 +48,8 @@ class RedisProcess(DatabaseServer):
 
     def before_snapshot(self) -> None:
         """Without a log what is in memory goes to the disk by this alone."""
-        self.control.rows("SAVE")
+        with closing(self.make_control(_SAVE_TIMEOUT_S)) as control:
+            control.rows("SAVE")
 
     def command(self, options: Sequence[str]) -> list[str | Path]:
         ports = ["--port", "0", "--tls-port"] if self.spec.tls else ["--port"]
@@ -103,7 +107,8 @@ def _config(settings: Mapping[str, str]) -> str:
 def refuse_bad(settings: Mapping[str, str], installation: Installation, product: str, where: str) -> None:
     """Settings of a plan that this version does not know, or whose values it does not take. The program stops at the
     first that it refuses: here at the last at the latest, so that no server starts. Raises PlanError."""
-    text = _config({**_spelled(settings), _LAST: "yes"})
+    spelled = _spelled(settings)
+    text = _config({**spelled, _LAST: "yes"})
     try:
         said = installation.run([installation.program, "-"], timeout_s=10.0, cwd=Path("/"), text=text).stdout
     except (OSError, subprocess.SubprocessError):
@@ -112,3 +117,7 @@ def refuse_bad(settings: Mapping[str, str], installation: Installation, product:
     if found and found["name"] != _LAST:
         what = f"{product} {installation.version} does not take the setting {found['setting']!r}: {found['why']}"
         raise PlanError(what, where=f"{where}.start.settings.{found['name'].replace('-', '_')}")
+    if spelled.get("appendfsync", "no") != "no" and spelled.get("appendonly", "no") != "yes":
+        place = f"{where}.start.settings.appendfsync"
+        what = '`appendfsync` has no effect without appendonly = "yes"'
+        raise PlanError(what, where=place, hint="add that, or leave both to `durability`")
