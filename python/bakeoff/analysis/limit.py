@@ -16,7 +16,8 @@ from operator import ge, gt, le, lt
 from typing import Final, Literal
 
 from ..model.boundary import Rate
-from .metric import Metric, Observed, Unit
+from ..model.prices import Priced
+from .metric import Currency, Metric, Observed, Unit
 from .percentiles import is_overloaded
 from .registry import metric
 
@@ -64,9 +65,13 @@ def _rates(own_per_s: float) -> _Units:
     return _Units(per | _COUNT, 'rates are written as 5000, "5000/s", "5k/s" or "300/min"')
 
 
+def _amounts(currency: str) -> _Units:
+    return _Units({"": 1.0, currency: 1.0}, f"it is an amount in the plan's currency, as in 20 or 20 {currency}")
+
+
 _SIZES = _Units(_BYTES, "sizes are written in powers of 1024, as 64MiB, 64MB or 64M")
 _NUMBERS = _Units(_COUNT, "it is a plain number, as in 20 or 5k")
-_UNITS: dict[Unit, _Units] = {
+_UNITS: dict[Unit | Currency, _Units] = {
     "ms": _times(1e-3),
     "s": _times(1.0),
     "µs/op": _Units(_times(1e-6).sizes | {"": 1.0}, "CPU time per operation is written with us or ms, as in 50us"),
@@ -174,7 +179,7 @@ class Limit:
         return ratio if self.is_ceiling else -ratio
 
 
-def parse(text: str, rates: Iterable[Rate] = ()) -> Limit:
+def parse(text: str, rates: Iterable[Rate | Priced] = ()) -> Limit:
     """One limit. rates: metrics of the workloads' own. LimitError, or UnknownMetric with what may have been meant."""
     match = _LIMIT.fullmatch(text)
     if match is None:
@@ -185,7 +190,7 @@ def parse(text: str, rates: Iterable[Rate] = ()) -> Limit:
 
 
 def _bound(found: Metric, text: str) -> float:
-    units = _UNITS[found.unit]
+    units = _UNITS.get(found.unit) or _amounts(found.unit)
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise LimitError(f'"{text}" is not a value of {found.name}', units.hint)

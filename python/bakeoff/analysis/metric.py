@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NewType
 
 from ..model.boundary import Rate, Series
+from ..model.prices import Prices
 from ..model.records.bundle import LoadRecord
 from ..model.records.run import RunRecord
 from .percentiles import (
@@ -23,6 +24,8 @@ from .percentiles import (
 from .wording import bytes_words, grouped, milliseconds_words, percent_words
 
 Unit = Literal["ops/s", "1/s", "1/min", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
+#: Of a cost: "USD".
+Currency = NewType("Currency", str)
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -30,18 +33,24 @@ Better = Literal["higher", "lower", "neither"]
 class Observed:
     """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. rates: that
     the run's workload has of its own. server_mean: of one column of server.parquet over the window; None where it was
-    not watched. lags_s: how far each replica was behind, second by second of the window."""
+    not watched. lags_s: how far each replica was behind, second by second of the window. prices: of its system; None where the plan says none."""
 
     run: RunRecord
     load: LoadRecord | None = None
     rates: Sequence[Rate] = ()
     server_mean: Callable[[str], float | None] = lambda _: None
     lags_s: Callable[[], Mapping[str, Sequence[float]]] = dict
+    prices: Prices | None = None
 
     @cached_property
     def response(self) -> Distribution | None:
         """Of all operations; None where the queue grew, so that times say only how long the window was."""
         return None if is_overloaded(self.run) else merged_distribution([self.run])
+
+    def per_op(self, total: float | None) -> float | None:
+        """Of the operations that the rate counts."""
+        achieved = self.run.rate_ops_per_s * self.run.window_s
+        return None if total is None or achieved <= 0 else total / achieved
 
     def operation(self, name: str) -> list[Series]:
         """By outcome; of an operation that is only a part of others, those parts."""
@@ -63,7 +72,7 @@ class Metric:
     piece of evidence however many runs there are."""
 
     name: str
-    unit: Unit
+    unit: Unit | Currency
     better: Better
     label: str
     about: str
@@ -113,4 +122,5 @@ class Metric:
             return percent_words(value, digits=3)
         if self.unit in ("bytes", "bytes/op"):
             return bytes_words(value)
-        return f"{grouped(value)} µs" if self.unit == "µs/op" else grouped(value)
+        unit = {"µs/op": "µs", "count": ""}.get(self.unit, self.unit)
+        return f"{grouped(value)} {unit}".rstrip()

@@ -3,7 +3,8 @@ docs/reference/metrics.md know it from then on.
 
 A name may end in an operation's (`latency_p99.read`) where the metric has `of_operation`. Any percentile can be asked
 for (`latency_p97`), and any column that the server or the machine was watched by (`db.Threads_running`). What a
-workload counts of its own (`Rate`) comes to the list from outside: from the plan's workloads, or from a bundle.
+workload counts of its own (`Rate`), and the currency of a plan's prices (`Priced`), come to the list from outside: from
+the plan, or from a bundle.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from ..model.boundary import Rate
+from ..model.prices import COST, Priced
 from ..model.records.bundle import LoadRecord
 from ..suggestions import unknown
+from .cost import cost_metric
 from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Metric, Observed, OfOperation, OfRun, Unit
 from .percentiles import Bound, Distribution, Percentile
@@ -26,13 +29,14 @@ class UnknownMetric(ValueError):
         self.hint = hint
 
 
-def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
-    """By its name; rates: those that workloads have of their own. UnknownMetric, with what may have been meant."""
+def metric(name: str, rates: Iterable[Rate | Priced] = ()) -> Metric:
+    """By its name; rates: those that the plan has of its own. UnknownMetric, with what may have been meant."""
     base, dot, rest = name.partition(".")
     if is_watched(name) and _COLUMN.fullmatch(rest):
         return _watched(name)
     own = {rate.name: rate for rate in rates}
-    found = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
+    listed = _BY_NAME.get(base) or _percentile(base)
+    found = _of_plan(own[base]) if base in own and (listed is None or base == COST) else listed
     if found is None or bool(dot) != bool(rest):
         by_label = {one.label.lower(): one.name for one in METRICS}
         if (meant := by_label.get(base.lower())) is not None:
@@ -44,20 +48,14 @@ def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
     return found.of_one(rest) if rest else found
 
 
-def all_metrics(rates: Iterable[Rate]) -> list[Metric]:
-    """Those of the list, and the workloads' own."""
-    return [*METRICS, *map(_of_workloads, rates)]
+def all_metrics(rates: Iterable[Rate | Priced]) -> list[Metric]:
+    """Those of the list, and the plan's own."""
+    return list({one.name: one for one in (*METRICS, *map(_of_plan, rates))}.values())
 
 
 def of_operations(operations: Iterable[str]) -> list[Metric]:
     """Each metric of these operations."""
     return [one.of_one(operation) for operation in operations for one in METRICS if one.of_operation]
-
-
-def _per_op(total: float | None, seen: Observed) -> float | None:
-    """Of the operations that the rate counts."""
-    achieved = seen.run.rate_ops_per_s * seen.run.window_s
-    return None if total is None or achieved <= 0 else total / achieved
 
 
 def _operation_rate(seen: Observed, operation: str) -> float | None:
@@ -137,7 +135,7 @@ def _queries(seen: Observed) -> float | None:
 def _units(kind: Literal["read", "write"]) -> OfRun:
     def of(seen: Observed) -> float | None:
         units = seen.run.capacity_units
-        return None if units is None else _per_op(getattr(units, kind), seen)
+        return None if units is None else seen.per_op(getattr(units, kind))
 
     return of
 
@@ -174,8 +172,10 @@ _PER_S: dict[str, float] = {"second": 1, "minute": 60}
 _PER_UNIT: dict[str, Unit] = {"second": "1/s", "minute": "1/min"}
 
 
-def _of_workloads(rate: Rate) -> Metric:
-    """Its definition is that of each run's own workload."""
+def _of_plan(rate: Rate | Priced) -> Metric:
+    """Of a workload's own figure, the definition is that of each run's own workload."""
+    if isinstance(rate, Priced):
+        return cost_metric(rate.currency)
 
     def of(seen: Observed) -> float | None:
         own = next((each for each in seen.rates if each.name == rate.name), None)
@@ -261,7 +261,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "retries per operation",
         "Attempts after the first one, per operation.",
-        lambda seen: _per_op(seen.run.retries, seen),
+        lambda seen: seen.per_op(seen.run.retries),
     ),
     Metric(
         "pool_wait_mean",
@@ -369,7 +369,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "bytes written per operation",
         "Bytes written to disk from the window's start until deferred work was done, per operation.",
-        lambda seen: _per_op(seen.run.server.write_bytes_with_debt, seen),
+        lambda seen: seen.per_op(seen.run.server.write_bytes_with_debt),
     ),
     Metric(
         "write_amplification",
@@ -379,6 +379,7 @@ METRICS: tuple[Metric, ...] = (
         "Bytes written to disk divided by bytes that users wrote.",
         lambda seen: seen.run.server.write_bytes_per_user_byte,
     ),
+    cost_metric(),
     Metric(
         "load_s",
         "s",

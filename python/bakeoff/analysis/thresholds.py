@@ -39,6 +39,7 @@ from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.wording import percent_words
 from bakeoff.model.boundary import Rate
+from bakeoff.model.prices import Priced
 
 from .statistics import t_critical
 
@@ -164,13 +165,13 @@ class Outcome:
 _LIMIT_SIGNS = re.compile(r"[<>]=?\s*[0-9.]")
 
 
-def parse(text: str, rates: Sequence[Rate] = ()) -> list[Condition]:
+def parse(text: str, rates: Sequence[Rate | Priced] = ()) -> list[Condition]:
     """One or more conditions, separated by commas; rates: metrics of the workloads' own. ValueError with a hint for
     anything else."""
     return [_parse_one(part, rates) for part in text.split(",")]
 
 
-def parse_threshold(text: str, rates: Sequence[Rate] = ()) -> Condition | Limit:
+def parse_threshold(text: str, rates: Sequence[Rate | Priced] = ()) -> Condition | Limit:
     """Of a plan: a change against the baseline ("rate < -5%") or an absolute value ("latency_p99 > 2ms"). A percentage
     of a share is a value ("error_ratio > 1%"), unless it has a sign. ValueError with a hint for anything else."""
     match = _CONDITION.match(text)
@@ -181,7 +182,7 @@ def parse_threshold(text: str, rates: Sequence[Rate] = ()) -> Condition | Limit:
     return parse_limit(text, rates)
 
 
-def _parse_one(text: str, rates: Sequence[Rate]) -> Condition:
+def _parse_one(text: str, rates: Sequence[Rate | Priced]) -> Condition:
     match = _CONDITION.match(text)
     if not match and _LIMIT_SIGNS.search(text) and not text.rstrip().endswith("%"):
         raise ValueError(

@@ -40,8 +40,15 @@ def observed(bundle: Bundle, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
     if load is not None and run.reload_s:
         load = load.model_copy(update={"elapsed_s": run.reload_s, "rows_per_s": load.rows / run.reload_s})
-    rates = next((cell.rates for cell in bundle.plan.cells if cell.id == run.cell), [])
-    return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column), lambda: lags_s(bundle, run))
+    cell = next((cell for cell in bundle.plan.cells if cell.id == run.cell), None)
+    return Observed(
+        run,
+        load,
+        cell.rates if cell else [],
+        lambda column: _server_mean(bundle, run, column),
+        lambda: lags_s(bundle, run),
+        cell.prices if cell else None,
+    )
 
 
 def run_values(bundle: Bundle, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:

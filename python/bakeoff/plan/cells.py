@@ -46,6 +46,7 @@ from .document.source import Source
 from .document.tables import PlanDocument
 from .factors import Factor, Routing, put_option
 from .grid import Combination, Grid, varying, words_of_levels
+from .prices import prices_of
 from .resolved import Cell
 from .workload import PlanWorkloads, Question
 
@@ -243,6 +244,7 @@ class Builder:
             content=origin + workload.content,
             peer_of=kind.peer_of,
             writes=workload.writes,
+            prices=prices_of(self.document, name, kind.driver, self.source),
         )
         return Cell(
             record=record,

@@ -17,11 +17,13 @@ from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount
 from ..model.boundary import Rate
 from ..model.levels import LOAD
-from ..model.records.plan import CellRecord, PlanRecord, Scalar
+from ..model.prices import Priced
+from ..model.records.plan import CellRecord, PlanRecord, Scalar, priced
 from ..suggestions import meant
 from .document.source import Source
 from .document.tables import CompareTable, PlanDocument
 from .factors import Factor
+from .prices import check_cost
 from .resolved import Cell, ResolvedPlan
 
 Levels = Mapping[str, Sequence[Scalar]]
@@ -126,9 +128,10 @@ def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source
         check_metric(of, cells, source, *place)
 
 
-def rates_of(cells: Iterable[Cell]) -> list[Rate]:
-    """The workloads' own metrics."""
-    return [rate for cell in cells for rate in cell.workload.rates]
+def rates_of(cells: Iterable[Cell]) -> list[Rate | Priced]:
+    """The plan's own metrics."""
+    cells = list(cells)
+    return [*(rate for cell in cells for rate in cell.workload.rates), *priced(cell.record for cell in cells)]
 
 
 def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: str) -> list[str]:
@@ -138,6 +141,7 @@ def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: s
     if found.name in _OF_FAULTS and not any(cell.record.faults for cell in cells):
         hint = "add [[faults]], or choose another metric"
         raise source.error(f"`{found.name}` measures planned faults, and the plan has none", *place, hint=hint)
+    without_price = check_cost(found.name, cells, source, *place)
     workloads = {cell.record.workload: cell.workload for cell in cells}
     own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
     base = found.name.partition(".")[0]
@@ -145,7 +149,7 @@ def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: s
         return [f"{label} has no {base}" for label, names in own.items() if base not in names]
     part = found.part
     if not part or is_watched(found.name):
-        return []
+        return without_price
     without = [label for label, w in workloads.items() if not any(same_operation(part, n) for n in w.operations)]
     if len(without) == len(workloads):
         known = dict.fromkeys(name for workload in workloads.values() for name in workload.operations)

@@ -29,6 +29,7 @@ from .document.tables import PlanDocument, plan_tree
 from .factors import read_constants
 from .grid import Combination, choose, read_grid, varying
 from .machines import SourcesOf, alike_sources, check_fleet, packager_words, with_source
+from .prices import refuse_currencies
 from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
 from .workload import PlanWorkloads
@@ -182,6 +183,7 @@ class _Reading:
         refuse_meeting(
             [cell.record for cell in cells], demonstration=document.demonstration, where=source.where(("systems",))
         )
+        refuse_currencies(cells, source)
         warnings += check_objective(measure.objective, cells, source)
         warnings += check_limits(document.compare.limit, cells, source, "compare", "limit")
         check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")

@@ -13,6 +13,7 @@ from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
 from ..model.boundary import Rate
 from ..model.levels import LOAD
+from ..model.prices import Priced
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord, subject_of
 from ..suggestions import one_of
 from .cells import DEFAULT_WINDOW_S
@@ -82,7 +83,7 @@ def read_search(document: PlanDocument, factors: dict[str, Factor], source: Sour
     return _record(table, factors[name], way == "highest", document, source)
 
 
-def refuse_pointless(search: SearchRecord, rates: Iterable[Rate], source: Source) -> None:
+def refuse_pointless(search: SearchRecord, rates: Iterable[Rate | Priced], source: Source) -> None:
     """What no level can break or keep, and what is looked for at the wrong end. rates: the workloads' own metrics."""
     for limit in (parse(text, rates) for text in search.limits):
         if limit.metric.unit in ("ms", "s") and limit.bound == 0:

@@ -19,11 +19,12 @@ from .data import by_system, refuse_shared_tables
 from .document.source import Source
 from .grid import words_of_levels
 from .machines import packager_words
+from .prices import refuse_currencies
 from .resolved import Cell, ResolvedPlan
 
 FACTOR = "plan"
 #: Tables and keys in which plans may differ; so may the constants of the load.
-_OWN = ("title", "description", "systems", "workload", "workloads", "factors", "cells")
+_OWN = ("title", "description", "prices", "systems", "workload", "workloads", "factors", "cells")
 _OWN_PLACES = {*(f"measure.{name}" for name in LOAD), "compare.factor", "compare.baseline"}
 NOT_SAID = "not said"
 
@@ -44,6 +45,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     alone = list(_alone(cells, list(named)))
     built = packager_words((SYSTEMS[cell.record.kind], cell.system_options) for cell in cells)
     source = Source(first.path, first.text, first.base_dir)
+    refuse_currencies(cells, source)
     refuse_shared_tables([cell for cell in cells if cell.reset in ("reuse", "none")], source)
     record = first.record.model_copy(
         update={

@@ -28,6 +28,7 @@ from ..findings.limits_and_searches.thresholds import ThresholdAnswer
 from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document, Rate
+from ..model.prices import Priced
 from ..model.records.bundle import AnalysisRecord
 from .first_screen import FirstScreen, first_screen
 from .words.cells import abort_words
@@ -91,8 +92,8 @@ class Answer(Document):
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]
     metrics: list[MetricShown] = Field(default_factory=list)
-    #: Those of the metrics that are the workloads' own.
-    rates: list[Rate] = Field(default_factory=list)
+    #: Those of the metrics that are the plan's own.
+    rates: list[Rate | Priced] = Field(default_factory=list)
     #: The factor whose levels the contestants are: "system", "threads", ...
     compared: str
     contestants: list[str]
@@ -230,7 +231,7 @@ def analysed(bundle: Bundle, metrics: Sequence[Metric] = ()) -> Answer:
 
 
 def _shown_metrics(bundle: Bundle, asked: Sequence[Metric]) -> dict[str, Metric]:
-    """By name: the objective, the workloads' own, aborts where there are any, and those asked for."""
+    """By name: the objective, the plan's own, aborts where there are any, and those asked for."""
     own = [metric(rate.name, bundle.plan.rates) for rate in bundle.plan.rates]
     aborts = metric("abort_ratio")
     if any(aborts.of(Observed(run)) for run in bundle.runs):

@@ -18,7 +18,7 @@ from bakeoff.model.boundary import Described, DriverRequest, ListedDriver, Refus
 from bakeoff.suggestions import is_close, meant, nearest, sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
-PLAN_KEYS = {"kind", "durability", "isolation", "consistency", "data", "reset", "optional"}
+PLAN_KEYS = {"kind", "durability", "isolation", "consistency", "data", "reset", "optional", "prices"}
 
 
 def address_of(options: Mapping[str, Any]) -> str | None:

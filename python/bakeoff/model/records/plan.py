@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from ...renamed import in_plan
 from ..boundary import Document, Rate, ResponseLimit
 from ..faults import PlannedFault
+from ..prices import Priced, Prices
 from .bundle import BUNDLE_FORMAT
 
 #: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.
@@ -53,10 +54,23 @@ class CellRecord(Document):
     peer_of: str = ""
     #: Whether its operations change rows; taken for true in a bundle from before cells had it.
     writes: bool = True
+    #: Of its system; None where the plan says none.
+    prices: Prices | None = None
 
     def has_rows_of(self, other: CellRecord) -> bool:
         """Whether both have the same rows, stored alike or not."""
         return self.dataset == other.dataset or (self.content == other.content != "")
+
+
+def priced(cells: Iterable[CellRecord]) -> list[Priced]:
+    """All of a plan have one currency."""
+    return [Priced(currency=cell.prices.currency) for cell in cells if cell.prices][:1]
+
+
+def price_words(cells: Iterable[CellRecord]) -> list[str]:
+    """ "prices of mariadb: 0.192 USD per hour of its machines (...)", of each system once."""
+    found = {cell.system: cell.prices.words for cell in cells if cell.prices}
+    return [f"prices of {system}: {words}" for system, words in found.items()]
 
 
 class SearchRecord(Document):
@@ -163,9 +177,10 @@ class PlanRecord(Document):
         return f"only {' or '.join(parts)}" if parts else ""
 
     @property
-    def rates(self) -> list[Rate]:
-        """Of its workloads' own, each name once."""
-        return list({rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}.values())
+    def rates(self) -> list[Rate | Priced]:
+        """Its workloads' own, each name once, and the cost, where there are prices."""
+        rates = {rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}
+        return [*rates.values(), *priced(self.cells)]
 
     def tree_of(self, cell: CellRecord) -> dict[str, Any]:
         """The tree that has the cell's system and workload: its own plan's, where there are several."""

@@ -173,6 +173,8 @@ def _pattern(table: Place) -> tuple[str, ...]:
     keys = [str(part) for part in table]
     if keys[:1] == ["faults"]:
         return ("faults",)
+    if keys[-1:] == ["prices"]:
+        return ("prices",)
     return (keys[0], "*") if keys[:1] in (["systems"], ["workloads"]) else tuple(keys)
 
 

@@ -8,6 +8,7 @@ copied into every bundle, so it must not contain secrets.
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Annotated, Any, Literal
 
@@ -68,6 +69,27 @@ def _tls(value: Any) -> Any:
     return value
 
 
+def _date(value: Any) -> Any:
+    """TOML has dates of its own."""
+    return value.isoformat() if type(value) is datetime.date else value
+
+
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+
+
+class PricesTable(Table):
+    """[prices], and `prices` of a system."""
+
+    machine_per_hour: Amount | None = None
+    storage_per_gb_month: Amount | None = None
+    million_requests: Amount | None = None
+    million_reads: Amount | None = None
+    million_writes: Amount | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
+    date: Annotated[str | None, BeforeValidator(_date, json_schema_input_type=str)] = None
+    source: Annotated[str, Field(min_length=1)] | None = None
+
+
 class SystemTable(Table):
     """[systems.NAME]. Further options are checked by the kind of system itself."""
 
@@ -89,6 +111,7 @@ class SystemTable(Table):
     data: Data | None = None
     reset: Reset | None = None
     optional: bool = False
+    prices: PricesTable | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> SystemTable:
@@ -337,6 +360,7 @@ class PlanDocument(Table):
     description: str = ""
     demonstration: bool = False
     seed: int = Field(default=1, ge=0, lt=2**63)
+    prices: PricesTable | None = None
     systems: dict[str, SystemTable] = Field(min_length=1)
     workload: WorkloadTable | None = None
     workloads: dict[str, WorkloadTable] = Field(default_factory=dict)
@@ -352,6 +376,7 @@ class PlanDocument(Table):
 #: Every table by its place in the file: for messages and for the reference page's test.
 TABLES: dict[tuple[str, ...], type[Table]] = {
     (): PlanDocument,
+    ("prices",): PricesTable,
     ("systems", "*"): SystemTable,
     ("workload",): WorkloadTable,
     ("workloads", "*"): WorkloadTable,

@@ -19,7 +19,8 @@ from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
 from ...model.levels import PORTABLE
 from ...model.peers import peer_words
-from ...model.records.plan import CellRecord, PlanRecord, SearchRecord
+from ...model.prices import Priced
+from ...model.records.plan import CellRecord, PlanRecord, SearchRecord, price_words
 from ...provision.files import can_hold_files
 from ...systems import SYSTEMS
 from ..costs import Cost, as_json, costs_of
@@ -138,7 +139,7 @@ class DryRun:
             found.append(f"limits: {'; '.join(parse(text, plan.rates).words for text in plan.limits)}")
         if plan.fail_if:
             found.append(f"exit code 1 if {' or '.join(plan.fail_if)}; {_UNDECIDED[plan.undecided]}")
-        return found
+        return found + price_words(plan.cells)
 
     def to_json(self) -> dict[str, Any]:
         lines = [
@@ -305,7 +306,7 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
     return found
 
 
-def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:
+def _search_words(search: SearchRecord, rates: Sequence[Rate | Priced]) -> str:
     question = search.question_words(parse(text, rates).words for text in search.limits)
     most = f", at most {search.high:,.10g}" if search.high < RATE_MAX_OPS_PER_S else ""
     return f"a search for {question}: starts at {search.first:,.10g}{most}"

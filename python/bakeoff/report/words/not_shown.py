@@ -13,7 +13,7 @@ from ...findings.configuration import packagers
 from ...model.levels import TABLE_FORMAT, is_own_sql, work_of
 from ...model.peers import peer_words
 from ...model.records.bundle import CONTINUED
-from ...model.records.plan import EXISTING_PREFIX, PlanRecord
+from ...model.records.plan import EXISTING_PREFIX, PlanRecord, price_words
 from ...model.records.run import RunRecord
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
@@ -37,6 +37,7 @@ def limits_of(bundle: Bundle, cells: Sequence[CellAnswer]) -> list[str]:
         _caches(cells),
         _compression(bundle),
         _history(plan),
+        _prices(plan),
         _found(bundle),
         _sessions(bundle),
         _search(bundle),
@@ -53,6 +54,14 @@ def _workload(plan: PlanRecord, cells: Sequence[CellAnswer]) -> str:
     own = [is_own_sql(work_of(plan, cell)) for cell in plan.cells]
     work = "your own SQL" if all(own) else "in part your own SQL, else synthetic" if any(own) else "synthetic"
     return f"The work is {work} ({listed}): other queries, data and access patterns may give another order."
+
+
+def _prices(plan: PlanRecord) -> str:
+    words = "; ".join(price_words(plan.cells))
+    return words and (
+        f"Cost has only what the plan has prices for ({words}): backups, traffic and people are not in it, nor the"
+        " machines of the clients unless the plan counted them."
+    )
 
 
 def _sessions(bundle: Bundle) -> str:
