@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
+
 from ..model.prices import COST, Cost
 from .metric import Currency, Metric, Observed
 
@@ -22,6 +25,14 @@ def running_cost(seen: Observed) -> Cost | None:
         read_units_per_op=seen.per_op(units.read if units else None),
         write_units_per_op=seen.per_op(units.write if units else None),
     )
+
+
+def typical_cost(seen: Sequence[Observed]) -> Cost | None:
+    """The mean of several runs; None where one of them has none."""
+    costs = [cost for one in seen if (cost := running_cost(one)) is not None]
+    if not costs or len(costs) < len(seen):
+        return None
+    return Cost(*(fmean(getattr(cost, part) for cost in costs) for part in ("per_s", "per_op")))
 
 
 def cost_metric(currency: str = "currency") -> Metric:

@@ -33,7 +33,8 @@ Better = Literal["higher", "lower", "neither"]
 class Observed:
     """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. rates: that
     the run's workload has of its own. server_mean: of one column of server.parquet over the window; None where it was
-    not watched. lags_s: how far each replica was behind, second by second of the window. prices: of its system; None where the plan says none."""
+    not watched. lags_s: how far each replica was behind, second by second of the window. prices: of its system;
+    None where the plan says none."""
 
     run: RunRecord
     load: LoadRecord | None = None

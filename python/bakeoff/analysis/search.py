@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,14 +270,25 @@ def _weights(capacities: FloatArray, places: FloatArray, excess: FloatArray) -> 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of two capacities: other / base, with its 95 % CI."""
+    """Of two capacities, or their costs: other / base, with its 95 % CI."""
 
     ratio: float
     low: float
     high: float
 
 
-def difference(base: Outcome, other: Outcome) -> Difference | None:
+class Ends(Protocol):
+    """What is known of a figure: above 0; low, high: its 95 % CI."""
+
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def difference(base: Ends, other: Ends) -> Difference | None:
     """None where one of the two has no interval. The interval is recovered from those of the two on the log scale, as
     they are independent: Zou and Donner (2008), MOVER."""
     ends = (base.estimate, base.low, base.high, other.estimate, other.low, other.high)

@@ -15,6 +15,7 @@ from ..analysis.registry import is_watched
 from ..bundle.read import Bundle
 from ..errors import PlanError
 from ..findings.run_values import in_window
+from ..model.boundary import Rate
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
 from ..notebook import read_histograms
@@ -38,7 +39,7 @@ def refuse_without_seconds(measured: Measured) -> None:
 
 def _operations(measured: Measured, name: str) -> list[str]:
     """Whose correct ones a rate counts: that of a workload's own, or of one operation."""
-    own = {rate.name: rate.operations for rate in measured.cells.plan.rates}
+    own = {rate.name: rate.operations for rate in measured.cells.plan.rates if isinstance(rate, Rate)}
     return [measured.metric.part] if name.startswith("rate.") else list(own.get(name, []))
 
 

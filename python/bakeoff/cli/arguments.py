@@ -35,6 +35,7 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
     plan that names them."""
     from ..analysis.percentiles import same_operation
     from ..analysis.registry import UnknownMetric, is_watched, metric
+    from ..model.prices import COST
     from ..suggestions import meant
 
     rates = [rate for bundle in bundles for rate in bundle.plan.rates]
@@ -44,6 +45,9 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
             found.append(metric(name, rates))
         except UnknownMetric as error:
             raise PlanError(str(error), where=where, hint=error.hint) from error
+        if name == COST and not any(cell.prices for bundle in bundles for cell in bundle.plan.cells):
+            hint = "run a plan with [prices]: docs/howto/cost.md"
+            raise PlanError("these bundles have no prices", where=f"{where} {name}", hint=hint)
         if part := found[-1].part:
             known = sorted({known for bundle in bundles for known in _parts(bundle, name)})
             if part not in known and (is_watched(name) or not any(same_operation(part, each) for each in known)):

@@ -125,6 +125,7 @@ _MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)"
 #: Where the keys of each table of a plan are explained: page and heading.
 PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
     (): ("plan", "## Top of the file"),
+    ("prices",): ("plan", "## Prices"),
     ("systems", "*"): ("plan/systems", "# `[systems.NAME]`"),
     ("workload",): ("plan/workload", "# `[workload]`"),
     ("workloads", "*"): ("plan/workload", "# `[workload]`"),

@@ -222,7 +222,7 @@ def _refuse_of_searches(options: argparse.Namespace) -> None:
     """Searches are compared by their results, which have neither charts nor metrics of runs."""
     for option, said in (("--fail-if", options.fail_if), ("--objective", options.objective), ("--html", options.html)):
         if said:
-            hint = "leave it out: searches are compared by their results"
+            hint = "leave it out: searches are compared by their results, and by cost where they have prices"
             raise PlanError("these bundles are searches", where=option, hint=hint)
 
 
@@ -303,19 +303,24 @@ def _document(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) 
 
 
 def show_found(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) -> None:
+    from ...report.answer import unreadable_in
     from ...report.between_bundles import answer_between
     from ...report.text.first_screen import first_lines, wants_colour
-    from ...report.words.bundles import analysis_words
+    from ...report.words.bundles import analysis_words, answers_of, headline_words
 
-    answer, _ = answer_between(joined, found)
-    for line in first_lines(answer.first, colour=wants_colour()):
-        show(line, escaped=True)
-    show()
+    if found.searches:  # what is compared is no figure of a run, of which a first screen is made
+        headline = [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))]
+    else:
+        answer, _ = answer_between(joined, found)
+        headline = answer.headline
+        for line in first_lines(answer.first, colour=wants_colour()):
+            show(line, escaped=True)
+        show()
     for name, folders in joined.folders.items():
         for folder in folders:
             show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
-    show("".join(f"\n* {words}" for words in answer.headline) + "\n")
+    show("".join(f"\n* {words}" for words in headline) + "\n")
     rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = analysis_words(found)

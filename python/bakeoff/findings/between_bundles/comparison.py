@@ -17,13 +17,14 @@ from ...analysis.statistics import Parts, alpha_after, parts, parts_words
 from ...analysis.wording import counted
 from ...bundle.read import Bundle
 from ...errors import BakeoffError, BundleError, PlanError
+from ...model.prices import COST
 from ...model.records.bundle import AnalysisRecord
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ...suggestions import unknown
 from ..interim_analyses import fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
-from .capacities import are_searches, capacity_estimate, without_levels
+from .capacities import are_searches, capacity_estimates, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .matching import MATCHED, Match, factors_of, match
 
@@ -142,8 +143,11 @@ def compare(
     changed = changes(before, after, found.matches)
     changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
     refuse_meaningless([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
-    estimates = {f"capacity: {one.label}": capacity_estimate(one, *searched) for one in found.matches if searching}
+    of_searches = capacity_estimates(found.matches, *searched) if searching else []
+    estimates = {f"{e.objective.name}: {e.cell}": e for e in of_searches}
     objectives = [] if searching else objectives
+    if any(o.name == COST for o in objectives):
+        _refuse_currencies(found.matches, bundles)
     estimates |= {
         f"{o.name}: {one.label}": unpaired(
             one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o)
@@ -214,6 +218,15 @@ def _different_work(bundles: Sequence[Bundle], match: Match) -> bool:
 
 def _other_work(label: str) -> Change:
     return Change(_OPERATIONS, f"operations of {label}", "one stream", "another", "meaningless")
+
+
+def _refuse_currencies(matches: Sequence[Match], bundles: Sequence[Bundle]) -> None:
+    cells = [cell for match in matches for cell in (*match.before, *match.after)]
+    currencies = sorted({cell.prices.currency for cell in cells if cell.prices})
+    if len(currencies) > 1:
+        hint = "compare another metric, or write the prices of both plans in one currency"
+        what = f"prices in {' and '.join(currencies)} cannot be compared"
+        raise BundleError(what, where=_titles(bundles), hint=hint)
 
 
 def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Bundle]) -> None:

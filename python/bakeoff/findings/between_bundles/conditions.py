@@ -195,6 +195,10 @@ def _client(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     return {f"client of {system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
 
 
+def _prices(_: Bundle, cell: CellRecord, system: str) -> Facts:
+    return {f"prices of {system}": cell.prices.words} if cell.prices else {}
+
+
 CELL_CONDITIONS: tuple[CellCondition, ...] = (
     CellCondition("data", "meaningless", lambda _, cell, system: {f"{system}'s data": cell.dataset}),
     CellCondition("durability", "meaningless", _durability),
@@ -206,6 +210,7 @@ CELL_CONDITIONS: tuple[CellCondition, ...] = (
     CellCondition("settings", "stated", _settings),
     CellCondition("settings", "stated", _other_portable),
     CellCondition("client", "stated", _client),
+    CellCondition("prices", "stated", _prices),
 )
 
 

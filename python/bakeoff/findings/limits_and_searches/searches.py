@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pydantic import Field
+
+from ...analysis.cost import cost_metric, typical_cost
 from ...analysis.limit import TOO_FEW, Limit
-from ...analysis.search import Difference, Outcome, Question, Trial, difference, so_far
+from ...analysis.metric import Observed
+from ...analysis.search import Difference, Ends, Outcome, Question, Trial, difference, so_far
 from ...analysis.wording import (
     count_words,
     counted,
@@ -44,10 +48,25 @@ _WERE = {
 }
 
 
+class CapacityCost(Document):
+    """Per billion operations at the capacity, with its 95 % CI, in `currency`."""
+
+    currency: str
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """ "there a billion operations cost 12.3 USD (95 % CI 11.9 USD to 12.8 USD)"."""
+        value, low, high = map(cost_metric(self.currency).words, (self.estimate, self.low, self.high))
+        return f"there a billion operations cost {value} (95 % CI {low} to {high})"
+
+
 class Capacity(Document):
     """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % CI; of a search
     that found nothing on one side, None there. In the factor's own unit; of counts whole numbers. held: at which
-    levels the limits hold. subject: as of `SearchRecord`."""
+    levels the limits hold. subject: as of `SearchRecord`. cost: at a rate, where the system has prices."""
 
     subject: str
     contestant: str
@@ -59,6 +78,7 @@ class Capacity(Document):
     runs: int
     words: str
     held: SearchVerdict
+    cost: CapacityCost | None = None
 
     @property
     def is_found(self) -> bool:
@@ -86,6 +106,8 @@ class SearchAnswer(Document):
     question: str  # "the highest rate with p99 below 2 ms"
     found: list[Capacity]
     differences: list[CapacityDifference]
+    #: Of the costs at the capacities.
+    cost_differences: list[CapacityDifference] = Field(default_factory=list)
 
 
 def search_answer(contest: Contest, bundle: Bundle) -> SearchAnswer | None:
@@ -107,28 +129,49 @@ def search_answer(contest: Contest, bundle: Bundle) -> SearchAnswer | None:
             estimate, low, high = _ends(search, outcome)
             left = disturbed[subject]
             why = _why_words(search, outcome, bundle, [run for run, _ in tried], limits)
-            found.append(
-                Capacity(
-                    subject=subject,
-                    contestant=who,
-                    setting_words=where,
-                    status=outcome.status if ended else "cut short",
-                    estimate=estimate,
-                    low=low,
-                    high=high,
-                    runs=outcome.runs,
-                    words=_outcome_words(search, who, outcome, ended=ended) + why,
-                    held=search_verdict(search, outcome, (low, high), tried, left, bundle, limits, ended=ended),
-                )
+            capacity = Capacity(
+                subject=subject,
+                contestant=who,
+                setting_words=where,
+                status=outcome.status if ended else "cut short",
+                estimate=estimate,
+                low=low,
+                high=high,
+                runs=outcome.runs,
+                words=_outcome_words(search, who, outcome, ended=ended) + why,
+                held=search_verdict(search, outcome, (low, high), tried, left, bundle, limits, ended=ended),
             )
+            kept = [observed(bundle, run) for run, trial in tried if trial.kept]
+            found.append(capacity.model_copy(update={"cost": _cost(search, capacity, kept)}))
     return SearchAnswer(
         factor=search.factor,
         highest=search.highest,
         limits=search.limits,
         question=search.question_words(limit.words for limit in limits),
         found=found,
-        differences=list(_differences(search, contest, outcomes)),
+        differences=list(_differences(search.sought_words, contest, outcomes)),
+        cost_differences=list(
+            _differences(
+                cost_label(search),
+                contest,
+                {(one.contestant, one.setting_words): one.cost for one in found if one.cost is not None},
+            )
+        ),
     )
+
+
+def cost_label(search: SearchRecord) -> str:
+    return f"cost per billion operations at the {search.sought_words}"
+
+
+def _cost(search: SearchRecord, found: Capacity, kept: Sequence[Observed]) -> CapacityCost | None:
+    """kept: the runs that kept the limits, for what they stored and requested."""
+    cost = typical_cost(kept) if search.factor == "rate" and found.is_found else None
+    prices = kept[0].prices if kept else None
+    if cost is None or prices is None or not (found.estimate and found.low and found.high):
+        return None
+    at, least, most = map(cost.per_billion, (found.estimate, found.high, found.low))
+    return CapacityCost(currency=prices.currency, estimate=at, low=least, high=most)
 
 
 def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float | None, float | None]:
@@ -228,15 +271,14 @@ def sought_level_words(factor: str, value: float) -> str:
     return f"{value:,.0f} {name}"
 
 
-def _differences(
-    search: SearchRecord, contest: Contest, outcomes: dict[tuple[str, str], Outcome]
-) -> Sequence[CapacityDifference]:
+def _differences(name: str, contest: Contest, outcomes: Mapping[tuple[str, str], Ends]) -> Sequence[CapacityDifference]:
+    """name: of what differs. outcomes: by contestant and setting."""
     found = []
     for (who, where), outcome in outcomes.items():
         base = outcomes.get((contest.baseline, where))
         if who == contest.baseline or base is None or (gap := difference(base, outcome)) is None:
             continue
-        words = _difference_words(search, contest.baseline, who, gap) + (f" ({where})" if where else "")
+        words = _difference_words(name, contest.baseline, who, gap) + (f" ({where})" if where else "")
         found.append(
             CapacityDifference(
                 setting_words=where,
@@ -251,8 +293,7 @@ def _differences(
     return found
 
 
-def _difference_words(search: SearchRecord, base: str, other: str, gap: Difference) -> str:
-    name = search.sought_words
+def _difference_words(name: str, base: str, other: str, gap: Difference) -> str:
     if gap.low <= 1 <= gap.high:
         low, high = (f"{'+' if end > 1 else '-'}{percent_words(abs(end - 1))}" for end in (gap.low, gap.high))
         return f"No difference of the {name} shown: {other} against {base} {low} to {high} (95 % CI)"

@@ -30,11 +30,13 @@ def answers_of(found: BundleComparison, joined: Joined) -> list[tuple[Metric, Co
 
 
 def headline_words(found: BundleComparison, answers: Sequence[tuple[Metric, ComparisonAnswer]]) -> list[str]:
-    """Of the leading metric, over all cells; then how far bundles differ, where that is known."""
-    metric = answers[0][0]
-    leading = [answer for of, answer in answers if of is metric]
+    """Of the leading metric, over all cells, and of searches the cost, too; then how far bundles differ, where that is
+    known."""
     two = found.comparisons[0].design == "two bundles"
-    return [*bundle_words(leading, metric, two_bundles=two), *(f"{_begun(str(spread))}." for spread in found.spreads)]
+    words = []
+    for metric in {of.name: of for of, _ in answers if found.searches or of is answers[0][0]}.values():
+        words += bundle_words([answer for of, answer in answers if of.name == metric.name], metric, two_bundles=two)
+    return [*dict.fromkeys(words), *(f"{_begun(str(spread))}." for spread in found.spreads)]
 
 
 def analysis_words(found: BundleComparison) -> list[str]:

@@ -70,8 +70,9 @@ def search_sentences(answer: SearchAnswer | None) -> list[str]:
     sentences = []
     for found in answer.found:
         who = f" ({who_words(found)})" if several else ""
-        sentences.append(f"{question}{who}: {found.words}. {found.held.words}.")
-    return sentences + [f"{found.words}." for found in answer.differences]
+        cost = f"; {found.cost.words}" if found.cost else ""
+        sentences.append(f"{question}{who}: {found.words}{cost}. {found.held.words}.")
+    return sentences + [f"{found.words}." for found in (*answer.differences, *answer.cost_differences)]
 
 
 def threshold_sentences(found: Sequence[ThresholdAnswer]) -> list[str]:
