@@ -16,7 +16,6 @@ from bakeoff.cli.commands.compare import show_found
 from bakeoff.errors import BundleError, PlanError
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import compare
-from bakeoff.findings.run_values import observed
 from bakeoff.model.boundary import CapacityUnits
 from bakeoff.model.prices import COST, Priced, Prices
 from bakeoff.model.records.plan import SearchRecord
@@ -151,7 +150,7 @@ def test_a_search_says_what_operations_cost_at_what_it_found(tmp_path: Path) -> 
     assert f"; there a billion operations cost {found.cost.estimate:.3g} USD (95 % CI " in answer.headline[0]
 
 
-def test_a_search_without_prices_or_of_threads_has_no_cost(tmp_path: Path) -> None:
+def test_a_search_without_prices_has_no_cost(tmp_path: Path) -> None:
     bundle = searched(tmp_path / "b")
     assert (answer := answer_of(bundle)).search
     assert answer.search.found[0].estimate
@@ -224,10 +223,3 @@ def test_bundles_are_compared_by_cost_in_one_currency(tmp_path: Path) -> None:
         compare([old], [new], [metric(COST)])
     with pytest.raises(PlanError, match="these bundles have no prices"):
         named([COST], "--objective", [priced(old, {}), priced(new, {})])
-
-
-def test_a_bundle_keeps_the_prices_of_its_plan(tmp_path: Path) -> None:
-    written = write_bundle(tmp_path / "b", STORY)
-    text = priced(written, {"mariadb": prices(machine_per_hour=1.0)}).plan.model_dump_json()
-    assert type(written.plan).model_validate_json(text).cells[0].prices == prices(machine_per_hour=1.0)
-    assert observed(written, written.runs[0]).prices == prices(machine_per_hour=1.0)

@@ -26,7 +26,7 @@ def limits(
 ) -> str:
     """facts: of each system, whether it is managed and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
-    cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={}, peer_of="")
+    cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={}, peer_of="", prices=None)
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
     plan.search = object() if search else None
     plan.factors, plan.resolved, plan.tree_of = {}, {"workload": work}, lambda _: {"workload": work}

@@ -34,8 +34,10 @@ def headline_words(found: BundleComparison, answers: Sequence[tuple[Metric, Comp
     known."""
     two = found.comparisons[0].design == "two bundles"
     words = []
-    for metric in {of.name: of for of, _ in answers if found.searches or of is answers[0][0]}.values():
-        words += bundle_words([answer for of, answer in answers if of.name == metric.name], metric, two_bundles=two)
+    metrics = {of.name: of for of, _ in answers if found.searches or of is answers[0][0]}
+    for name, metric in metrics.items():
+        of_metric = [answer for of, answer in answers if of.name == name]
+        words += bundle_words(of_metric, metric, two_bundles=two, several=len(metrics) > 1)
     return [*dict.fromkeys(words), *(f"{_begun(str(spread))}." for spread in found.spreads)]
 
 
@@ -52,11 +54,15 @@ def analysis_words(found: BundleComparison) -> list[str]:
     ]
 
 
-def bundle_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool) -> list[str]:
+def bundle_words(
+    found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool, several: bool = False
+) -> list[str]:
     """What `after` is against `before`: "The rate of after against that of before: lower in 2 of 4 cells, by 5.1 % to
-    9.4 %; no difference shown in 2." two_bundles: one bundle a side, of which less can be said."""
+    9.4 %; no difference shown in 2." two_bundles: one bundle a side, of which less can be said. several:
+    there are other metrics, so this one is named in any case."""
     if len(found) == 1:
-        words = found[0].words if found[0].claims_difference else f"{AFTER} against {BEFORE}: {found[0].words}"
+        who = f"{metric.label}, {AFTER} against {BEFORE}" if several else f"{AFTER} against {BEFORE}"
+        words = found[0].words if found[0].claims_difference else f"{who}: {found[0].words}"
         return [f"{_begun(words)}."]
     clauses = []
     for verdict in ("higher", "lower"):
