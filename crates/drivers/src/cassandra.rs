@@ -12,6 +12,7 @@ mod lists;
 mod load;
 mod options;
 mod session;
+mod tls;
 mod values;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
@@ -29,6 +30,7 @@ pub use options::{CassandraBatch, CassandraLayout, CassandraSpec};
 pub use session::CassandraSession;
 use std::rc::Rc;
 use std::time::Duration;
+use tls::Certificates;
 
 pub const DRIVER: Registration = Registration {
     kind: "cassandra",
@@ -55,7 +57,10 @@ static PROTOCOL: Protocol = Protocol {
     server: "Cassandra",
     default_port: 9042,
     denied: &["AuthenticationError"],
-    advice: |_| None,
+    advice: |error| {
+        let broken = error.code == errors::BROKEN;
+        broken.then_some("is this a node of Cassandra, and does it take connections without `tls`?")
+    },
 };
 
 /// More than usual, where a table's rows lie in the order of their keys.
@@ -101,6 +106,8 @@ pub struct CassandraDriver {
     spec: CassandraSpec,
     /// Of all endpoints, in their order.
     targets: Vec<Target>,
+    /// Absent: nothing is encrypted.
+    certificates: Option<Certificates>,
     /// Places in `targets` of those that are spoken to.
     route: Vec<u32>,
     /// Bounds connecting, and how long a connection may be silent.
@@ -128,7 +135,9 @@ impl CassandraDriver {
             let what = "a request goes to a node that has its row, reading or writing: `split` cannot be had";
             return Err(usage(what, "run.json: routing", hint));
         }
+        let certificates = |tls| Certificates::of(tls, &targets, PLACE);
         Ok(Self {
+            certificates: spec.tls.as_ref().map(certificates).transpose()?,
             route: routing.among(&spec.endpoints)?.places,
             spec: spec.clone(),
             targets,
@@ -152,9 +161,7 @@ impl Driver for CassandraDriver {
         "scylla"
     }
     async fn open(&self, _worker: usize) -> Result<Rc<Cluster>, Trouble> {
-        Cluster::open(&self.spec, &self.targets, &self.route, self.timeout)
-            .await
-            .map(Rc::new)
+        Cluster::open(self).await.map(Rc::new)
     }
     /// Asks for a row, so that a cluster in which no node answers does not count as recovered.
     async fn session(

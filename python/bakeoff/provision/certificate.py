@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,19 +34,22 @@ class Pem:
         return "Pem(...)"  # never the key
 
 
-def make_certificate(folder: Path) -> Certificate:
-    """Files of one, unless there is one."""
+_LOOPBACK = ("127.0.0.1",)
+
+
+def make_certificate(folder: Path, addresses: Sequence[str] = _LOOPBACK) -> Certificate:
+    """Files of one, unless there is one. addresses: of the hosts that it is for."""
     files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
     if not all(path.exists() for path in (files.authority, files.certificate, files.key)):
-        pem = new_pem()
+        pem = new_pem(addresses)
         write_private(files.authority, pem.authority, mode=0o644)
         write_private(files.certificate, pem.certificate, mode=0o644)
         write_private(files.key, pem.key, for_server=True)
     return files
 
 
-def new_pem() -> Pem:
-    """For 127.0.0.1 and localhost; the authority's key is not kept, so nothing else can be signed with it."""
+def new_pem(addresses: Sequence[str] = _LOOPBACK) -> Pem:
+    """For these and localhost; the authority's key is not kept, so nothing else can be signed with it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -72,7 +76,8 @@ def new_pem() -> Pem:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    places = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    numbers = [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    places = [x509.DNSName("localhost"), *numbers]
     server = (
         unsigned("localhost", server_key)
         .add_extension(x509.SubjectAlternativeName(places), critical=False)

@@ -1,8 +1,8 @@
 //! What the sessions of a worker share: the library's session, and the statements prepared on it.
-use super::PLACE;
 use super::choice::Choice;
 use super::errors::{execution, not_opened, prepare};
-use super::options::{CassandraBatch, CassandraLayout, CassandraSpec, Consistency, SerialConsistency};
+use super::options::{CassandraBatch, CassandraLayout, Consistency, SerialConsistency};
+use super::{CassandraDriver, PLACE};
 use crate::server::address::Address;
 use crate::server::statement::start;
 use crate::server::target::Target;
@@ -44,14 +44,16 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// `route`: places in `targets` of those that are spoken to. Errors: nobody answers, or not to this account; the
-    /// keyspace is not there and not to be made.
-    pub async fn open(
-        spec: &CassandraSpec,
-        targets: &[Target],
-        route: &[u32],
-        timeout: Duration,
-    ) -> Result<Self, Trouble> {
+    /// Errors: nobody answers, or not to this account; the keyspace is not there and not to be made.
+    pub async fn open(driver: &CassandraDriver) -> Result<Self, Trouble> {
+        let CassandraDriver {
+            spec,
+            targets,
+            certificates,
+            route,
+            timeout,
+        } = driver;
+        let timeout = *timeout;
         let endpoints = targets.iter().map(located).collect::<Result<Arc<[_]>, _>>()?;
         let spoken_to: Vec<SocketAddr> = route.iter().map(|place| endpoints[*place as usize]).collect();
         let first = &targets[route[0] as usize];
@@ -63,8 +65,10 @@ impl Cluster {
             .speculative_execution_policy(None)
             .request_timeout(None)
             .build();
+        let encryption = certificates.as_ref().map(|them| them.config(&endpoints, PLACE));
         let mut builder = SessionBuilder::new()
             .known_nodes_addr(&spoken_to)
+            .tls_context(encryption.transpose()?)
             .host_filter(Arc::new(AllowListHostFilter::new(&spoken_to).map_err(unknown)?))
             .default_execution_profile_handle(profile.into_handle())
             .pool_size(PoolSize::PerHost(NonZeroUsize::MIN))

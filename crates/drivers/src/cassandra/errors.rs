@@ -1,13 +1,16 @@
 //! The server's and the library's errors as outcomes (CQL binary protocol v4, section 9 "Error codes"). Codes are the
 //! errors' names.
-use crate::server::errors::{IO, UNREACHED, malformed};
+use crate::server::errors::{IO, TLS, UNREACHED, malformed};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use scylla::errors::{
-    DbError, ExecutionError, MetadataError, NewSessionError, PrepareError, RequestAttemptError,
+    ConnectionError, ConnectionPoolError, DbError, ExecutionError, MetadataError, NewSessionError,
+    PrepareError, RequestAttemptError,
 };
 use std::error::Error;
 
 const UNAVAILABLE: &str = "Unavailable";
+/// Of a connection that ended while it was set up.
+pub const BROKEN: &str = IO;
 
 /// `reads`: the statement changes nothing.
 #[cold]
@@ -44,11 +47,11 @@ pub fn prepare(error: &PrepareError) -> OpError {
 #[cold]
 pub fn not_opened(error: &NewSessionError) -> OpError {
     match error {
-        NewSessionError::MetadataError(MetadataError::ConnectionPoolError(_)) => {
+        NewSessionError::MetadataError(MetadataError::ConnectionPoolError(pool)) => {
             let told = whole(error);
             let code = match told.contains("authentication") || told.contains("credentials") {
                 true => "AuthenticationError",
-                false => UNREACHED,
+                false => of_connection(pool),
             };
             OpError::fail(FailClass::Refused, code, told)
         }
@@ -152,6 +155,25 @@ fn whole(error: &(impl Error + 'static)) -> String {
         cause = inner.source();
     }
     told
+}
+
+/// What kept the last connection from being made.
+fn of_connection(error: &ConnectionPoolError) -> &'static str {
+    let ConnectionPoolError::Broken {
+        last_connection_error: last,
+    } = error
+    else {
+        return UNREACHED;
+    };
+    match last {
+        ConnectionError::IoError(error)
+            if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) =>
+        {
+            TLS
+        }
+        ConnectionError::ConnectionSetupRequestError(_) => BROKEN,
+        _ => UNREACHED,
+    }
 }
 
 #[cfg(test)]

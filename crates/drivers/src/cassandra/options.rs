@@ -1,5 +1,5 @@
 //! Options of the Cassandra driver: a plan's, and those that the control plane sets (`system`).
-use crate::server::account::Secret;
+use crate::server::account::{Secret, TlsSpec};
 use bakeoff_model::endpoint::Endpoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,9 @@ pub struct CassandraSpec {
     #[serde(default)]
     #[schemars(extend("system" = true))]
     pub password: Option<Secret>,
+    /// Encryption of the connections; absent: none.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
     /// The keyspace everything happens in.
     #[schemars(extend("system" = true))]
     pub keyspace: String,
@@ -56,6 +59,7 @@ impl Default for CassandraSpec {
             endpoints: Vec::new(),
             user: None,
             password: None,
+            tls: None,
             keyspace: String::new(),
             replication_factor: None,
             consistency: Consistency::default(),

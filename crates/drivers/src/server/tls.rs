@@ -3,6 +3,7 @@ use super::account::TlsSpec;
 use super::address::Address;
 use super::target::{Target, usage};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -29,17 +30,9 @@ impl Encryption {
         let Some(spec) = spec else {
             return Ok(vec![None; targets.len()]);
         };
-        let config = config(spec, driver)?;
+        let config = config(verifier(spec, driver)?, driver)?;
         let towards = |target: &Target| {
-            let host = match &target.address {
-                Address::Tcp { host, .. } => host.as_str(),
-                Address::Socket(_) => "",
-            };
-            let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-                let what = format!("no certificate can be for {host:?}");
-                usage(&what, &target.place, "name the host as its certificate does")
-            })?;
-            let config = config.clone();
+            let (config, name) = (config.clone(), name_of(target)?);
             Ok(Some(Arc::new(Self { config, name })))
         };
         targets.iter().map(towards).collect()
@@ -50,23 +43,45 @@ impl Encryption {
     }
 }
 
-fn config(spec: &TlsSpec, driver: &str) -> Result<Arc<ClientConfig>, Trouble> {
+/// That a target's certificate has to be for. Errors: a host of which there can be none.
+pub fn name_of(target: &Target) -> Result<ServerName<'static>, Trouble> {
+    let host = match &target.address {
+        Address::Tcp { host, .. } => host.as_str(),
+        Address::Socket(_) => "",
+    };
+    ServerName::try_from(host.to_owned()).map_err(|_| {
+        let what = format!("no certificate can be for {host:?}");
+        usage(&what, &target.place, "name the host as its certificate does")
+    })
+}
+
+/// Which certificates are taken. Errors: an authority's file that cannot be read or holds none; no authority on this machine.
+pub fn verifier(spec: &TlsSpec, driver: &str) -> Result<Arc<dyn ServerCertVerifier>, Trouble> {
     let provider = Arc::new(ring::default_provider());
-    let unusable = |error: rustls::Error| {
-        let what = format!("TLS cannot be used: {error}");
-        Trouble::new(TroubleKind::Environment, what, driver, "leave `tls` out")
+    if !spec.verify {
+        return Ok(Arc::new(Anybody(provider)));
+    }
+    let roots = match &spec.ca_file {
+        Some(path) => roots_in(path)?,
+        None => roots_of_the_system(driver)?,
     };
-    let builder = ClientConfig::builder_with_provider(provider.clone())
+    let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    Ok(built.map_err(|error| unusable(&error, driver))?)
+}
+
+pub fn config(verifier: Arc<dyn ServerCertVerifier>, driver: &str) -> Result<Arc<ClientConfig>, Trouble> {
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(unusable)?;
-    let config = match (spec.verify, &spec.ca_file) {
-        (true, Some(path)) => builder.with_root_certificates(roots_in(path)?),
-        (true, None) => builder.with_root_certificates(roots_of_the_system(driver)?),
-        (false, _) => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody(provider))),
-    };
-    Ok(Arc::new(config.with_no_client_auth()))
+        .map_err(|error| unusable(&error, driver))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+fn unusable(error: &impl std::fmt::Display, driver: &str) -> Trouble {
+    let what = format!("TLS cannot be used: {error}");
+    Trouble::new(TroubleKind::Environment, what, driver, "leave `tls` out")
 }
 
 /// The authorities in a PEM file.
@@ -149,7 +164,7 @@ mod tests {
                 ca_file: Some(path.into()),
                 verify: true,
             };
-            config(&spec, "d").unwrap_err()
+            verifier(&spec, "d").unwrap_err()
         };
         assert_eq!(with("/no/ca.pem").place, "/no/ca.pem");
         assert!(with("/dev/null").what.contains("holds no certificate"));

@@ -486,6 +486,7 @@ pub fn cassandra_spec() -> Option<CassandraSpec> {
         endpoints: vec![endpoint(&address)],
         user: password.is_some().then_some(user),
         password,
+        tls: tls_in("BAKEOFF_TEST_CASSANDRA_CA"),
         keyspace,
         replication_factor: Some(1),
         page_size: 100,

@@ -1,6 +1,7 @@
 //! What is Cassandra's own: pages, batches, conditional writes, its types, and how it says no. On the node that the
 //! environment names.
 use crate::bench::{self, TIMEOUT, cassandra_spec, endpoint, open};
+use bakeoff_drivers::TlsSpec;
 use bakeoff_drivers::cassandra::{CassandraBatch, CassandraSpec};
 use bakeoff_drivers::cassandra::{CassandraDriver, CassandraSession};
 use bakeoff_model::driver::Driver;
@@ -245,6 +246,41 @@ fn what_the_server_does_not_understand_is_refused_and_the_session_goes_on() {
         assert_eq!(rows(session, "SELECT key FROM system.local").await, 1);
         assert_eq!(session.asked(), Some(0));
     });
+}
+
+#[test]
+fn tls_trusts_the_named_authority_and_the_hosts_name_alone() {
+    let Some(spec) = cassandra_spec() else { return };
+    let Some(TlsSpec { ca_file, .. }) = spec.tls.clone() else {
+        println!("skipped: no cassandra server to test against with TLS");
+        return;
+    };
+    let opened = |host: &str, tls: Option<(Option<String>, bool)>| {
+        let spec = CassandraSpec {
+            endpoints: vec![endpoint(&spec.endpoints[0].address.replace("127.0.0.1", host))],
+            tls: tls.map(|(ca_file, verify)| TlsSpec { ca_file, verify }),
+            ..spec.clone()
+        };
+        bench::run(async { driver(&spec).open(0).await.err() })
+    };
+    // A name of 127.0.0.1 that is not in its certificate.
+    let elsewhere = "0x7f000001";
+    for taken in [
+        opened("127.0.0.1", Some((ca_file.clone(), true))),
+        opened(elsewhere, Some((None, false))),
+    ] {
+        assert!(taken.is_none(), "{taken:?}");
+    }
+    for refused in [
+        opened("127.0.0.1", Some((None, true))),
+        opened(elsewhere, Some((ca_file, true))),
+    ] {
+        let refused = refused.unwrap();
+        assert!(refused.what.contains("certificate"), "{}", refused.what);
+        assert!(refused.what.contains("`tls.ca_file`"), "{}", refused.what);
+    }
+    let unencrypted = opened("127.0.0.1", None).unwrap();
+    assert!(unencrypted.what.contains("`tls`"), "{}", unencrypted.what);
 }
 
 #[test]

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import Login
+from bakeoff.systems.server.control import Address, Login, Tls
 
 _VERSION = 4
 _ERROR, _STARTUP, _READY, _AUTHENTICATE, _QUERY, _RESULT = 0x00, 0x01, 0x02, 0x03, 0x07, 0x08
@@ -74,13 +74,19 @@ class Wire:
         return bytes(parts)
 
 
-def listens(host: str, port: int, timeout_s: float) -> bool:
+def listens(address: Address, tls: Tls | None, timeout_s: float) -> bool:
     """Whether a server there takes clients, whoever they are."""
     try:
-        with socket.create_connection((host, port), timeout_s) as connected:
-            return Wire(connected).ask(_OPTIONS)[0] == _SUPPORTED
+        with socket.create_connection((address.host, address.port), timeout_s) as connected:
+            with _encrypted(connected, address, tls, "") as spoken_to:
+                return Wire(spoken_to).ask(_OPTIONS)[0] == _SUPPORTED
     except (OSError, SaidError, NotCql):
         return False
+
+
+def _encrypted(connected: socket.socket, address: Address, tls: Tls | None, where: str) -> socket.socket:
+    """The same where there is no TLS. Raises BakeoffError, OSError."""
+    return tls.context(where).wrap_socket(connected, server_hostname=address.host) if tls else connected
 
 
 class Connection:
@@ -252,9 +258,7 @@ class Control(control.Control):
 
     def _log_in(self, connected: socket.socket) -> Connection:
         login = self.login
-        if login.tls:
-            context = login.tls.context(self._where)
-            connected = context.wrap_socket(connected, server_hostname=login.address.host)
+        connected = _encrypted(connected, login.address, login.tls, self._where)
         try:
             return Connection(connected, login.user, login.password, self._consistency)
         except BaseException:

@@ -182,7 +182,7 @@ class CassandraProcess(DatabaseServer):
 
     def control_as(self, user: str, password: str, consistency: int = LOCAL_ONE, *, timeout_s: float = 5.0) -> Control:
         """One more connection, which whoever asks for it closes."""
-        login = Login(self.address, user, password)
+        login = Login(self.address, user, password, self.encryption)
         return Control(login, self.spec.schema, where=self.where, timeout_s=timeout_s, consistency=consistency)
 
     @property
@@ -194,7 +194,7 @@ class CassandraProcess(DatabaseServer):
 
     def answers(self) -> bool:
         """Whether it accepts clients. Whether one can log in depends on the other nodes, too."""
-        return listens(self.host, self.member.port, 5.0)
+        return listens(self.address, self.encryption, 5.0)
 
     # -- data -------------------------------------------------------------------------------------------------------
 
@@ -277,10 +277,18 @@ class CassandraProcess(DatabaseServer):
         return self.folder.path / "cassandra.yaml"
 
     @property
+    def keys(self) -> Path:
+        return self.folder.path / "keys.pem"
+
+    @property
     def logback(self) -> Path:
         return self.folder.path / "logback.xml"
 
     def write_config(self) -> None:
+        if self.spec.tls:
+            files = self.make_certificate(*self.member.hosts)
+            # It wants the key and the certificate in one file.
+            write_private(self.keys, files.key.read_text() + files.certificate.read_text(), for_server=True)
         write_private(self.config, self._yaml(), mode=0o644)
         write_private(self.logback, _LOGBACK, mode=0o644)
 
@@ -316,6 +324,15 @@ class CassandraProcess(DatabaseServer):
             "authenticator": "PasswordAuthenticator",
             "authorizer": "AllowAllAuthorizer",
             "role_manager": "CassandraRoleManager",
+            **({"client_encryption_options": self._encryption_options()} if self.spec.tls else {}),
+        }
+
+    def _encryption_options(self) -> dict[str, object]:
+        return {
+            "enabled": True,
+            "optional": False,
+            "keystore": str(self.keys),
+            "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
         }
 
 

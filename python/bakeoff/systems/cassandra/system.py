@@ -114,6 +114,7 @@ class _Cluster(Server):
             "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user or None,
             "password": secret,
+            "tls": login.tls and login.tls.model_dump(),
             **self.family.document(login, self._options),
         }
 

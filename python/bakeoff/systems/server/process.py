@@ -54,8 +54,13 @@ class DatabaseServer(ManagedServer):
 
     def bench_login(self, connect: str) -> Login:
         """As the load logs in: over "tcp" or the "socket"."""
-        tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls, self.server_key_file())
+        address = self.bench_address(connect)
+        return Login(address, BENCH_USER, self.bench_password, self.encryption, self.server_key_file())
+
+    @property
+    def encryption(self) -> Tls | None:
+        """Of connections over TCP."""
+        return Tls(ca_file=str(self.authority)) if self.authority else None
 
     def bench_address(self, connect: str) -> Address:
         return self.socket_address() if connect == "socket" else Address(self.host, self.port)
@@ -67,8 +72,8 @@ class DatabaseServer(ManagedServer):
         """PEM: to which a password may be encrypted over plain TCP, where logging in needs that."""
         return None
 
-    def make_certificate(self) -> Certificate:
-        """One for all servers of a system: the load trusts one authority."""
-        files = make_certificate(self.folder.whole)
+    def make_certificate(self, *addresses: str) -> Certificate:
+        """One for all servers of a system: the load trusts one authority. addresses: of all of them."""
+        files = make_certificate(self.folder.whole, addresses or (self.host,))
         self.authority = files.authority
         return files
