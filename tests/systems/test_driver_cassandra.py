@@ -1,5 +1,5 @@
-"""The engine's Cassandra driver against a real node: runs the driver's own Rust tests; and a node with TLS, managed and by
-its address."""
+"""The engine's Cassandra driver against a real node: runs the driver's own Rust tests; and a node with TLS,
+managed and by its address."""
 
 from __future__ import annotations
 

@@ -77,9 +77,9 @@ class Wire:
 def listens(address: Address, tls: Tls | None, timeout_s: float) -> bool:
     """Whether a server there takes clients, whoever they are."""
     try:
-        with socket.create_connection((address.host, address.port), timeout_s) as connected:
-            with _encrypted(connected, address, tls, "") as spoken_to:
-                return Wire(spoken_to).ask(_OPTIONS)[0] == _SUPPORTED
+        connected = socket.create_connection((address.host, address.port), timeout_s)
+        with connected, _encrypted(connected, address, tls, "") as spoken_to:
+            return Wire(spoken_to).ask(_OPTIONS)[0] == _SUPPORTED
     except (OSError, SaidError, NotCql):
         return False
 
