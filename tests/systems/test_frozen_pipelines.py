@@ -1,5 +1,5 @@
-"""A real MariaDB that is frozen while pipelines of statements are in flight: the stall is in the tail, and what timed out
-is unknown."""
+"""A real MariaDB that is frozen while pipelines of statements are in flight: the stall is in the tail, and what timed
+out is unknown."""
 
 from __future__ import annotations
 
