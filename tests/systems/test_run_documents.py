@@ -142,6 +142,8 @@ def test_ycsb_compares_rows_with_documents(tmp_path: Path, db: str) -> None:
     [
         ("null", "preset = 'query'", "documents needs finding documents by what is in them, which null does not offer"),
         ("redis", "preset = 'mixed'", "documents needs setting single paths of a document, which redis does not offer"),
+        ("valkey", "preset = 'mixed'", "setting single paths of a document, which valkey does not offer"),
+        ("null", "preset = 'read'", "the null system has documents only where it keeps what is written"),
         ("redis", "preset = 'read'\nindex = ['account']", "documents needs indexes on paths of a document"),
         ("cassandra", "preset = 'read'", "documents needs documents, which cassandra does not offer"),
         ("sqlite", "preset = 'read'\npart = ['nmae']\n", "`nmae` is no such path of the template"),

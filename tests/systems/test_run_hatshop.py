@@ -91,16 +91,14 @@ def test_where_there_are_no_tables_orders_are_documents(tmp_path: Path, kind: st
 
 def test_tables_of_a_system_without_sql_are_refused(tmp_path: Path) -> None:
     plan = "title = 'hats'\n[systems.redb]\n[workload]\nkind = 'hatshop'\n{more}\n"
-    for more, words in [
-        ("", "hatshop in tables needs SQL, which redb does not offer"),
-        (
-            "layout = 'documents'",
-            "setting single paths of a document, which redb does not offer",
-        ),
+    for more, words, hint in [
+        ("", "hatshop in tables needs SQL, which redb does not offer", 'layout = "documents", update = 0 and'),
+        ("layout = 'documents'", "setting single paths of a document, which redb does not offer", "write update = 0 and"),
     ]:
         done = bakeoff("run", write_plan(tmp_path, plan.format(more=more)), "--dry-run", cwd=tmp_path)
         assert done.code == 2
         assert words in done.err
+        assert f"{hint} update_attribute = 0, or choose another system" in done.err
     only = "layout = 'documents'\nupdate = 0\nupdate_attribute = 0"
     done = bakeoff("run", write_plan(tmp_path, plan.format(more=only)), "--dry-run", cwd=tmp_path)
     assert done.code == 0, done.err

@@ -10,6 +10,8 @@ use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 pub struct Decided {
     pub resolved: ResolvedDriver,
     kind: &'static Registration,
+    /// For messages.
+    called: String,
 }
 
 pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
@@ -18,7 +20,7 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
     let options = (kind.options.decide)(&request.options)?;
     let offers = kind.capabilities_with(&options);
     has_runner(kind, request.runner)?;
-    has_level(kind, request.isolation)?;
+    has_level(kind, request.called(), request.isolation)?;
     Ok(Decided {
         resolved: ResolvedDriver {
             options,
@@ -27,13 +29,14 @@ pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
             offers,
         },
         kind,
+        called: request.called().into(),
     })
 }
 
 /// What makes the load of a run.
 pub fn client(spec: &RunSpec) -> Result<&'static ClientLibrary, Trouble> {
     let kind = Registration::of(&spec.driver.kind)?;
-    has_level(kind, spec.isolation)?;
+    has_level(kind, kind.kind, spec.isolation)?;
     has_runner(kind, spec.runner)?;
     Ok(&kind.client)
 }
@@ -65,11 +68,11 @@ fn has_runner(kind: &Registration, asked: Option<RunnerKind>) -> Result<(), Trou
     Err(refuse("runner", what, hint))
 }
 
-fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Trouble> {
+fn has_level(kind: &Registration, called: &str, asked: Option<Isolation>) -> Result<(), Trouble> {
     let Some(level) = asked.filter(|level| !kind.isolation.contains(level)) else {
         return Ok(());
     };
-    let what = format!("{} has no isolation level {}", kind.kind, level.name());
+    let what = format!("{called} has no isolation level {}", level.name());
     let levels: Vec<&str> = kind.isolation.iter().map(|level| level.name()).collect();
     let hint = match levels.as_slice() {
         [] => "leave `isolation` out".into(),
@@ -81,14 +84,14 @@ fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Troubl
 impl Decided {
     /// Checks what a workload needs against what this driver offers. A refusal names both.
     pub fn meet(&self, needs: &Needs, workload: &str) -> Result<(), Trouble> {
-        needs.check(workload, self.resolved.offers.offers, self.kind.kind)?;
+        needs.check(workload, self.resolved.offers.offers, &self.called)?;
         let (longest, most) = (needs.value_bytes, self.kind.client.make.value_bytes_max());
         match most {
             Some(most) if longest > u64::from(most) => Err(Trouble::new(
                 TroubleKind::Usage,
                 format!(
                     "{workload} has values of {longest} bytes, and those of {} have at most {most}",
-                    self.kind.kind
+                    self.called
                 ),
                 "driver",
                 "choose another system, or shorter values",

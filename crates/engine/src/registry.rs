@@ -11,7 +11,7 @@ use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{RunSpec, WorkloadSpec};
-use bakeoff_workloads::hatshop::Store;
+use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
 /// Which sessions a workload can do with, and how a run of it is carried out: each is compiled once, whatever the driver.
@@ -139,10 +139,11 @@ mod workloads {
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
     let make = client(spec)?.make;
-    fits(&spec.driver.kind, spec.workload.kind())?;
+    fits(&spec.driver.kind, &spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
-    form_fits(&spec.driver.kind, &spec.workload)?;
+    form_fits(&spec.driver.kind, &spec.driver.kind, &spec.workload)?;
     refuse_below_sql(&spec.workload, &spec.driver.options)?;
+    refuse_forgotten_documents(&spec.workload, &spec.driver.kind, &spec.driver.options)?;
     match &workload.execute {
         Execute::Records(run) if spec.workload.stores_documents() => {
             let driver = formed(make.documents(spec)?, AnyRecords::of_documents);
@@ -167,14 +168,15 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
     }
 }
 
-/// Refuses documents of a system that has none, and tables of one without SQL where a workload can do with either.
-fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
+/// Refuses documents of a system that has none, and tables of one without SQL where a workload can do with either. `called`: the
+/// system, for messages.
+fn form_fits(driver: &str, called: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
     let client = &Registration::of(driver)?.client;
     let either =
         Workload::of(workload.kind()).is_some_and(|of| matches!(of.execute, Execute::SqlOrDocuments(_)));
     let option = if either { "layout" } else { "form" };
     if workload.stores_documents() {
-        let what = format!("{driver} has no documents");
+        let what = format!("{called} has no documents");
         let hint = format!("leave `{option}` out, or choose another system");
         return if client.has_documents() {
             Ok(())
@@ -184,13 +186,15 @@ fn form_fits(driver: &str, workload: &WorkloadSpec) -> Result<(), Trouble> {
     }
     if either && client.make.sql().is_none() {
         let what = format!(
-            "{} in tables needs SQL, which {driver} does not offer",
+            "{} in tables needs SQL, which {called} does not offer",
             workload.kind()
         );
-        return Err(usage(
-            what,
-            "write layout = \"documents\", or choose another system",
-        ));
+        let unchanged = match client.offers.has(Offer::Revisions) {
+            true => String::new(),
+            false => format!(", {UNCHANGED}"),
+        };
+        let hint = format!("write layout = \"documents\"{unchanged}, or choose another system");
+        return Err(usage(what, hint));
     }
     Ok(())
 }
@@ -225,8 +229,24 @@ fn another(spec: &RunSpec) -> Trouble {
     )
 }
 
+/// The null system answers with one row to all, which is no document, unless it keeps rows.
+fn refuse_forgotten_documents(workload: &WorkloadSpec, driver: &str, options: &Said) -> Result<(), Trouble> {
+    let execute = Workload::of(workload.kind()).map(|workload| &workload.execute);
+    let documents = matches!(execute, Some(Execute::Documents(_))) || workload.stores_documents();
+    let keeps = options.get("store").is_some_and(|store| store == true);
+    if driver != bakeoff_drivers::null::DRIVER.kind || !documents || keeps {
+        return Ok(());
+    }
+    Err(Trouble::new(
+        TroubleKind::Usage,
+        "the null system has documents only where it keeps what is written",
+        "driver.store",
+        "write store = true, or take a workload of records: ycsb",
+    ))
+}
+
 /// Whether a driver of this kind has what every run of the workload needs.
-fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
+fn fits(driver: &str, called: &str, workload: &str) -> Result<(), Trouble> {
     let kind = Registration::of(driver)?;
     let Some(of) = Workload::of(workload) else {
         return Err(usage(
@@ -240,7 +260,7 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
     let able = DRIVERS.iter().filter(|known| of.lack(known).is_none());
     let able: Vec<&str> = able.map(|known| known.kind).collect();
     Err(usage(
-        format!("{workload} needs {lack}, which {} does not offer", kind.kind),
+        format!("{workload} needs {lack}, which {called} does not offer"),
         format!("{workload} runs with the drivers {}", able.join(", ")),
     ))
 }
@@ -261,11 +281,13 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             if let Some(driver) = &request.driver {
-                fits(&driver.kind, &request.kind)?;
-                form_fits(&driver.kind, &resolved.spec)?;
+                fits(&driver.kind, driver.called(), &request.kind)?;
+                form_fits(&driver.kind, driver.called(), &resolved.spec)?;
                 let decided = decide(driver)?;
                 decided.meet(&needs, &request.kind)?;
-                refuse_below_sql(&resolved.spec, &decided.resolved.options)?;
+                let options = &decided.resolved.options;
+                refuse_below_sql(&resolved.spec, options)?;
+                refuse_forgotten_documents(&resolved.spec, &driver.kind, options)?;
             }
             Ok(Answer::Resolved(Box::new(resolved)))
         }

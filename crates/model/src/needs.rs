@@ -143,6 +143,8 @@ pub struct Needs {
     pub patches: bool,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
+    /// What to write in a plan so that less is needed; empty: the workload does not know.
+    pub otherwise: &'static str,
 }
 
 /// Which rows an UPDATE counts.
@@ -168,7 +170,10 @@ impl Needs {
                 unmet.words()
             ),
             "driver",
-            "choose another system, or options of the workload that do without",
+            match self.otherwise {
+                "" => "choose another system, or options of the workload that do without".into(),
+                otherwise => format!("write {otherwise}, or choose another system"),
+            },
         ))
     }
 

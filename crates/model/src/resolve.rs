@@ -41,12 +41,22 @@ pub struct WorkloadRequest {
 #[serde(deny_unknown_fields)]
 pub struct DriverRequest {
     pub kind: String,
+    /// What the plan calls the kind of system that has this driver, for messages. Absent: as the driver.
+    #[serde(default)]
+    pub system: Option<String>,
     #[serde(default)]
     pub options: Said,
     #[serde(default)]
     pub runner: Option<RunnerKind>,
     #[serde(default)]
     pub isolation: Option<Isolation>,
+}
+
+impl DriverRequest {
+    /// For messages.
+    pub fn called(&self) -> &str {
+        self.system.as_deref().unwrap_or(&self.kind)
+    }
 }
 
 /// The first operations of the first user.

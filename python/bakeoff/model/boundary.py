@@ -146,6 +146,8 @@ class DriverRequest(Document):
 
     ask: ClassVar[str] = "driver"
     kind: str
+    #: What the plan calls the kind of system, for messages; None: as the driver.
+    system: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     runner: RunnerName | None = None
     isolation: IsolationName | None = None

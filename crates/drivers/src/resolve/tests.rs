@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 fn request(kind: &str, options: Value) -> DriverRequest {
     DriverRequest {
         kind: kind.into(),
+        system: None,
         options: options.as_object().unwrap().clone(),
         runner: None,
         isolation: None,

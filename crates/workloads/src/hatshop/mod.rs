@@ -418,6 +418,14 @@ pub fn needs(spec: &HatshopSpec) -> Needs {
             .and_if(documents && attributes, Offer::Revisions),
         patches: documents && (spec.update > 0.0 || spec.events_file.is_some()),
         affected: Affected::Found,
+        otherwise: if documents && spec.events_file.is_none() {
+            UNCHANGED
+        } else {
+            ""
+        },
         ..Needs::default()
     }
 }
+
+/// Of a plan: orders are made, read and deleted, and never changed.
+pub const UNCHANGED: &str = "update = 0 and update_attribute = 0";

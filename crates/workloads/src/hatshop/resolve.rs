@@ -45,6 +45,11 @@ const BACKOFF_S: f64 = 0.001;
 fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let mut read = read::<Options>(request)?;
     validate(&read.spec, ClientSpec::default())?;
+    if read.spec.layout == HatshopLayout::Documents && read.said.contains_key("secondary_index") {
+        let what =
+            "it is an index of the table of lines, and lines nested in an order's document have no table";
+        return Err(refuse("secondary_index", what, "leave `secondary_index` out"));
+    }
     read.spec.orders_seed.get_or_insert(request.seed);
     if let Some(file) = &read.spec.events_file {
         let (events, sha256) = check(file, &Shop::new(&read.spec, request.seed), &read.spec)?;
@@ -241,6 +246,7 @@ mod tests {
         let advice = |kind: &str| {
             let driver = DriverRequest {
                 kind: kind.into(),
+                system: None,
                 options: Default::default(),
                 runner: None,
                 isolation: None,
@@ -290,6 +296,18 @@ mod tests {
         refused("read", |s| {
             (s.create, s.read, s.update, s.update_attribute, s.delete) = (0.0, 0.0, 0.0, 0.0, 0.0);
         });
+    }
+
+    #[test]
+    fn an_index_of_lines_is_refused_where_they_have_no_table() {
+        for index in [true, false] {
+            let request = asked(
+                "hatshop",
+                &json!({"layout": "documents", "secondary_index": index}),
+            );
+            assert_eq!(resolve(&request).unwrap_err().place, "workload.secondary_index");
+        }
+        hatshop(json!({"layout": "documents"}));
     }
 
     #[test]
