@@ -6,7 +6,7 @@ use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, formed};
 use bakeoff_model::event::RunResult;
-use bakeoff_model::needs::Offer;
+use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Which sessions a workload can do with, and how a run of it is carried out: each is compiled once, whatever the driver.
 struct Workload {
     kind: &'static str,
-    /// It can do nothing with a system that has none.
-    transactions: bool,
+    /// Of every run, whatever its options.
+    needs: Offers,
     execute: Execute,
 }
 
@@ -35,10 +35,10 @@ enum Execute {
 }
 
 macro_rules! workload {
-    ($kind:ident asks $shape:ident, transactions: $transactions:literal) => {
+    ($kind:ident asks $shape:ident $(, needs: $($need:ident)+)?) => {
         Workload {
             kind: stringify!($kind),
-            transactions: $transactions,
+            needs: Offers::of(&[$($(Offer::$need),+)?]),
             execute: Execute::$shape(|spec, driver, control, sink| {
                 measure(spec, driver, workloads::$kind(spec)?, control, sink)
             }),
@@ -47,13 +47,13 @@ macro_rules! workload {
 }
 
 const WORKLOADS: &[Workload] = &[
-    workload!(ycsb asks Records, transactions: false),
-    workload!(sysbench asks Sql, transactions: true),
-    workload!(sql asks Sql, transactions: true),
-    workload!(linkbench asks Sql, transactions: true),
-    workload!(tpcc asks Sql, transactions: true),
-    workload!(hatshop asks SqlOrDocuments, transactions: false),
-    workload!(documents asks Documents, transactions: false),
+    workload!(ycsb asks Records),
+    workload!(sysbench asks Sql, needs: Transactions),
+    workload!(sql asks Sql, needs: Transactions),
+    workload!(linkbench asks Sql, needs: Transactions),
+    workload!(tpcc asks Sql, needs: Transactions RowLocks),
+    workload!(hatshop asks SqlOrDocuments),
+    workload!(documents asks Documents),
 ];
 
 impl Workload {
@@ -70,8 +70,7 @@ impl Workload {
             Execute::SqlOrDocuments(_) if client.make.sql().is_none() && !client.has_documents() => {
                 Some("SQL or documents")
             }
-            _ if self.transactions && !client.offers.has(Offer::Transactions) => Some("transactions"),
-            _ => None,
+            _ => self.needs.missing_from(client.offers).map(Offer::words),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Offer {
     ];
 
     /// In "tpcc needs ..., which redis does not offer".
-    fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Self::Transactions => "transactions",
             Self::Scan => "scans in the order of keys",
@@ -110,6 +110,11 @@ impl Offers {
     /// An UPDATE tells a count of rows.
     pub fn counts(self) -> bool {
         self.has(Offer::CountsFound) || self.has(Offer::CountsChanged)
+    }
+
+    /// One of these that is not among the offered.
+    pub fn missing_from(self, offered: Self) -> Option<Offer> {
+        self.without(offered).all().next()
     }
 
     fn all(self) -> impl Iterator<Item = Offer> {
@@ -185,7 +190,7 @@ impl Needs {
         let counts = offers.counts() && !self.affected_if_offered;
         let patches = self.patches && !offers.has(Offer::Revisions);
         let needed = self.offers.and_if(counts, count).and_if(patches, Offer::Patch);
-        needed.all().find(|offer| !offers.has(*offer))
+        needed.missing_from(offers)
     }
 }
 
