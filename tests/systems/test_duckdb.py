@@ -126,9 +126,10 @@ def test_its_library_may_be_ones_own(library: str, tmp_path: Path) -> None:
     assert "bakeoff systems install duckdb" in done.err
 
 
-def test_settings_of_ours_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="'enable_external_access' is set by bakeoff"):
-        configured("duckdb", tmp_path, {"settings": {"enable_external_access": "true"}})
+@pytest.mark.parametrize("name", ["enable_external_access", "Access_Mode", "temp_directory", "LOG_QUERY_PATH"])
+def test_settings_of_ours_are_refused_in_any_case(tmp_path: Path, name: str) -> None:
+    with pytest.raises(PlanError, match=f"'{name}' is set by bakeoff"):
+        configured("duckdb", tmp_path, {"settings": {name: "/elsewhere"}})
 
 
 @needs_cargo

@@ -114,19 +114,12 @@ pub struct DuckdbDriver {
     kept: Mutex<Option<Arc<Database>>>,
 }
 
-impl Driver for DuckdbDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
-    type Client = Arc<Database>;
-    type Session = SqlRecords<DuckdbSession>;
-
-    fn offers(&self) -> Offers {
-        OFFERS
-    }
-    fn client(&self) -> &'static str {
-        "duckdb"
-    }
-    async fn open(&self, _worker: usize) -> Result<Self::Client, Trouble> {
+impl DuckdbDriver {
+    /// The open one. After an error that ended it, it is opened again: as soon as no session has it, since a process may not open a
+    /// file twice.
+    fn database(&self) -> Result<Arc<Database>, Trouble> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(kept.take_if(|kept| kept.is_over()));
         if let Some(kept) = &*kept {
             return Ok(kept.clone());
         }
@@ -138,16 +131,33 @@ impl Driver for DuckdbDriver {
                 _ => not_opened("DuckDB", folder, error),
             })
         })?;
+        if opened.is_over() {
+            let why = "an error has ended it, and not all sessions have noticed yet";
+            return Err(not_opened("DuckDB", folder, why));
+        }
         *kept = Some(opened.clone());
         Ok(opened)
     }
-    async fn session(
-        &self,
-        client: &Self::Client,
-        _endpoint: usize,
-        _needs: Needs,
-    ) -> Result<Self::Session, OpError> {
-        Ok(SqlRecords::new(DuckdbSession::new(client.clone())?))
+}
+
+impl Driver for DuckdbDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    type Client = ();
+    type Session = SqlRecords<DuckdbSession>;
+
+    fn offers(&self) -> Offers {
+        OFFERS
+    }
+    fn client(&self) -> &'static str {
+        "duckdb"
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        self.database().map(drop)
+    }
+    async fn session(&self, _client: &(), _endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
+        let database = self.database();
+        let database = database.map_err(|why| OpError::fail(FailClass::Other, "OPEN", why.what))?;
+        Ok(SqlRecords::new(DuckdbSession::new(database)?))
     }
     /// The last to let go of it writes the log into the file.
     fn close(&self) -> Result<(), Trouble> {

@@ -87,7 +87,7 @@ pub struct DynamodbSpec {
     #[serde(default)]
     pub consistent_read: bool,
     /// Batches are transactions (TransactGetItems, TransactWriteItems), at twice the price: up to 100 documents are read or stored
-    /// together or not at all.
+    /// together or not at all. A larger batch, as a load's may be, is several transactions.
     #[serde(default)]
     pub transactional_batches: bool,
 }

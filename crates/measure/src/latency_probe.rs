@@ -97,7 +97,8 @@ async fn watch<W: Workload>(
     let client = job.driver.open(worker).await?;
     let endpoint = job.routes.reader_of(0).unwrap_or(job.routes.first());
     let opened = open(&job, &*client, cell, endpoint).await;
-    let session = opened.map_err(|e| server_trouble(&e, "opening the latency probe's session"))?;
+    let session =
+        opened.map_err(|e| server_trouble(&e, &job.spec.driver, "opening the latency probe's session"))?;
     let mut seat = Seat::new(session, endpoint, 0);
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();

@@ -182,6 +182,13 @@ impl OpError {
         }
     }
 
+    /// The same error, of a request that writes nothing: also where the operation goes on to write, it has not.
+    #[cold]
+    pub fn of_read(mut self) -> Self {
+        self.outcome = self.outcome_of(true);
+        self
+    }
+
     pub fn leaving_node(mut self) -> Self {
         self.leave_node = true;
         self
@@ -280,6 +287,11 @@ mod tests {
         let lost = OpError::lost("IO", "");
         assert_eq!(lost.outcome_of(true), Outcome::Fail(FailClass::Lost));
         assert_eq!(lost.outcome_of(false), Outcome::Unknown);
+        let read = OpError::lost("IO", "").of_read();
+        assert_eq!(
+            (read.outcome, read.connection_lost),
+            (Outcome::Fail(FailClass::Lost), true)
+        );
         let kept = OpError::new(Outcome::Unknown, false, "1180", "");
         assert_eq!(kept.outcome_of(true), Outcome::Fail(FailClass::Other));
         assert_eq!(kept.outcome_of(false), Outcome::Unknown);

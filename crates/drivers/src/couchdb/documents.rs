@@ -83,9 +83,9 @@ impl CouchdbSession {
             request.extend_from_slice(b"&include_docs=true");
         }
         http.fields(template)?;
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             200 => Ok(()),
-            status => Err(failed(status, http.answer(), "GET _all_docs")),
+            status => Err(failed(status, http.answer(), "GET _all_docs").of_read()),
         }
     }
 
@@ -116,9 +116,9 @@ impl CouchdbSession {
             push_number(seen, request);
         }
         request.push(b'}');
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             200 => Ok(()),
-            status => Err(failed(status, http.answer(), "POST _find")),
+            status => Err(failed(status, http.answer(), "POST _find").of_read()),
         }
     }
 }
@@ -249,9 +249,9 @@ impl DocumentSession for CouchdbSession {
             push_id(key, request);
         }
         request.extend_from_slice(b"]}");
-        let status = http.exchange().await?;
+        let status = http.exchange_of_read().await?;
         if status != 200 {
-            return Err(failed(status, http.answer(), "POST _all_docs"));
+            return Err(failed(status, http.answer(), "POST _all_docs").of_read());
         }
         let mut seen = 0;
         for row in list(http.answer(), "rows")? {
@@ -420,10 +420,10 @@ impl DocumentSession for CouchdbSession {
         let request = http.begin(template).await?;
         request.extend_from_slice(b"startkey=%22_design%2F%22&endkey=%22_design0%22");
         http.fields(template)?;
-        let status = http.exchange().await?;
+        let status = http.exchange_of_read().await?;
         let answer = http.answer();
         if status != 200 {
-            return Err(failed(status, answer, "GET _all_docs"));
+            return Err(failed(status, answer, "GET _all_docs").of_read());
         }
         let total =
             at(answer, ["total_rows"]).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());

@@ -215,11 +215,11 @@ impl CouchdbSession {
         let get = &collections[collection.0 as usize].get;
         push_document(http.begin(get).await?, key, None, read_query);
         http.fields(get)?;
-        let status = http.exchange().await?;
+        let status = http.exchange_of_read().await?;
         match status {
             200 => Ok(true),
             404 if is_of_document(http.answer()) => Ok(false),
-            _ => Err(failed(status, http.answer(), "GET document")),
+            _ => Err(failed(status, http.answer(), "GET document").of_read()),
         }
     }
 
@@ -241,7 +241,7 @@ impl CouchdbSession {
             let head = &collections[collection.0 as usize].head;
             push_document(http.begin(head).await?, key, None, read_query);
             http.fields(head)?;
-            let status = http.exchange().await?;
+            let status = http.exchange_of_read().await?;
             match (status, http.field("etag").map(unquoted)) {
                 (200, Some(tag)) if !tag.is_empty() => {
                     revision.clear();
@@ -249,7 +249,7 @@ impl CouchdbSession {
                     return Ok(true);
                 }
                 (200 | 404, _) => {} // of which the database may be missing
-                _ => return Err(failed(status, b"", "HEAD document")),
+                _ => return Err(failed(status, b"", "HEAD document").of_read()),
             }
         }
         let found = self.read(collection, key).await?;

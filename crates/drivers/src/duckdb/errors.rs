@@ -27,6 +27,8 @@ const INTERRUPT: &str = "INTERRUPT";
 const FATAL: &str = "FATAL";
 const INTERNAL: &str = "INTERNAL";
 const NONE: &str = "DUCKDB";
+/// Said by a database that does nothing any more, of what it has not done.
+const INVALIDATED: &str = "database has been invalidated";
 
 /// Two transactions have changed the same row, key or table. Of two that insert a key, the second to commit fails.
 const CONFLICTS: &[&str] = &[
@@ -51,10 +53,18 @@ pub fn op_error(said: &str) -> OpError {
         // An appender's messages have no kind.
         NONE if said.contains("constraint violation") => OpError::fail(FailClass::Constraint, NONE, said),
         NONE if said.contains("could not be found") => OpError::fail(FailClass::Refused, NONE, said),
+        FATAL if said.contains(INVALIDATED) => {
+            OpError::new(Outcome::Fail(FailClass::Other), true, FATAL, said)
+        }
         // Afterwards nobody knows what was written.
         IO | FATAL | INTERNAL => OpError::lost(name, said),
         _ => OpError::fail(class, name, said),
     }
+}
+
+/// Whether the database has to be opened again: it refuses everything from here on.
+pub fn is_final(error: &OpError) -> bool {
+    [FATAL, INTERNAL].contains(&&*error.code)
 }
 
 /// What an error of COMMIT means. A conflict or a constraint is found before anything is written.
@@ -106,6 +116,11 @@ mod tests {
                 Outcome::Fail(FailClass::Refused),
             ),
             ("IO Error: No space left on device", Outcome::Unknown),
+            ("FATAL Error: the autocheckpoint failed", Outcome::Unknown),
+            (
+                "FATAL Error: Failed: database has been invalidated because of a previous fatal error.",
+                Outcome::Fail(FailClass::Other),
+            ),
         ] {
             assert_eq!(op_error(said).outcome, outcome, "{said}");
         }

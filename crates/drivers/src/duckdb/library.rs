@@ -1,10 +1,11 @@
 //! DuckDB's C API. Source: duckdb.h of 1.5 (its stable functions).
 use super::DuckdbSpec;
-use super::errors::op_error;
+use super::errors::{is_final, op_error};
 use bakeoff_model::outcome::{FailClass, OpError};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// An object of the library.
 pub type Object = *mut c_void;
@@ -122,6 +123,8 @@ pub fn text(words: &str) -> Result<CString, OpError> {
 pub struct Database {
     pub api: Api,
     handle: Object,
+    /// It refuses everything from now on.
+    over: AtomicBool,
 }
 
 // SAFETY: a database may be used by several threads at a time (DuckDB documentation, "C API: Overview"); connections,
@@ -150,7 +153,8 @@ impl Database {
             let (mut handle, mut message) = (null_mut(), null_mut());
             // SAFETY: texts end with a zero byte, and the configuration was just made.
             if unsafe { (api.open_ext)(path.as_ptr(), &mut handle, config, &mut message) } != FAILED {
-                return Ok(Self { api, handle });
+                let over = AtomicBool::new(false);
+                return Ok(Self { api, handle, over });
             }
             let said = Api::said(message);
             // SAFETY: the library made the text for us.
@@ -180,7 +184,7 @@ impl Database {
             (self.api.disconnect)(&mut connection);
             said
         };
-        said.map_or(Ok(()), |said| Err(op_error(&said)))
+        said.map_or(Ok(()), |said| Err(self.error(&said)))
     }
 
     fn configured(api: &Api, config: Object, spec: &DuckdbSpec) -> Result<(), OpError> {
@@ -195,6 +199,20 @@ impl Database {
             }
         }
         Ok(())
+    }
+
+    /// Of what it said to a session.
+    #[cold]
+    pub fn error(&self, said: &str) -> OpError {
+        let error = op_error(said);
+        if is_final(&error) {
+            self.over.store(true, Relaxed);
+        }
+        error
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     pub fn connect(&self) -> Result<Object, OpError> {

@@ -1,6 +1,6 @@
 //! A connection: its prepared statements, its transaction, and bulk loads by DuckDB's appender.
 use super::DIALECT;
-use super::errors::{at_commit, op_error, rolled_back};
+use super::errors::{at_commit, rolled_back};
 use super::library::{Answer, Api, Database, FAILED, Object, text};
 use super::values::{BLOB, Column, Kind, append, bind};
 use bakeoff_model::outcome::{FailClass, OpError};
@@ -52,6 +52,7 @@ impl Drop for DuckdbSession {
 struct Given<'a> {
     answer: Answer,
     api: &'a Api,
+    database: &'a Database,
 }
 
 impl Drop for Given<'_> {
@@ -65,7 +66,8 @@ impl Given<'_> {
     #[cold]
     fn error(&mut self) -> OpError {
         // SAFETY: the library has filled it in.
-        op_error(&Api::said(unsafe { (self.api.result_error)(&mut self.answer) }))
+        let said = Api::said(unsafe { (self.api.result_error)(&mut self.answer) });
+        self.database.error(&said)
     }
 
     fn done(&mut self) -> Done {
@@ -105,7 +107,7 @@ impl DuckdbSession {
             (api.destroy_prepare)(&mut statement);
             said
         };
-        Err(op_error(&said).with_statement(sql))
+        Err(self.database.error(&said).with_statement(sql))
     }
 
     /// Carries a statement out. This thread does DuckDB's work, a piece at a time, and looks at the clock in between.
@@ -124,6 +126,7 @@ impl DuckdbSession {
         let mut given = Given {
             answer: Answer::NONE,
             api,
+            database: &self.database,
         };
         // SAFETY: the statement is prepared; what is pending is ours to destroy.
         unsafe {
@@ -135,7 +138,7 @@ impl DuckdbSession {
             };
             let failed = (state == FAILED).then(|| match done {
                 true => given.error(),
-                false => op_error(&Api::said((api.pending_error)(pending))),
+                false => self.database.error(&Api::said((api.pending_error)(pending))),
             });
             (api.destroy_pending)(&mut pending);
             match failed {
@@ -202,6 +205,7 @@ impl DuckdbSession {
         let mut given = Given {
             answer: Answer::NONE,
             api,
+            database: &self.database,
         };
         // SAFETY: the connection is open, and the text ends with a zero byte.
         match unsafe { (api.query)(self.connection, words.as_ptr(), &mut given.answer) } {
@@ -398,7 +402,10 @@ impl DuckdbSession {
             (Err(error), _) => Err(error),
             (_, said) => {
                 self.failed.set(true);
-                Err(op_error(&said.unwrap_or_default()).with_statement(format!("a load of {table}")))
+                Err(self
+                    .database
+                    .error(&said.unwrap_or_default())
+                    .with_statement(format!("a load of {table}")))
             }
         }
     }

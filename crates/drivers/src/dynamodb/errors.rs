@@ -1,7 +1,7 @@
 //! The service's errors as outcomes.
 //!
 //! Sources: Amazon DynamoDB Developer Guide, "Error handling with DynamoDB"; API Reference, "Common Errors".
-use crate::server::aws::not_the_services;
+use crate::server::aws::{not_the_services, of_action};
 use bakeoff_model::json::{at, unescape};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 
@@ -69,11 +69,14 @@ pub fn refused(status: u16, body: &[u8], action: &'static str) -> OpError {
         found.then(|| String::from_utf8_lossy(&text).into_owned())
     };
     let Some(kind) = text("__type") else {
-        return not_the_services(status, body).with_statement(action);
+        return of_action(not_the_services(status, body), action);
     };
     let code = kind.rsplit('#').next().unwrap_or_default();
     let words = text("message").or_else(|| text("Message")).unwrap_or_default();
-    OpError::new(outcome(status, code, &words), false, code, words).with_statement(action)
+    of_action(
+        OpError::new(outcome(status, code, &words), false, code, words),
+        action,
+    )
 }
 
 fn outcome(status: u16, code: &str, words: &str) -> Outcome {
@@ -178,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn a_read_is_never_perhaps_carried_out() {
+        for answer in [&b"<html>"[..], br#"{"__type":"a#InternalServerError"}"#] {
+            for action in ["GetItem", "BatchGetItem", "Query"] {
+                let error = refused(500, answer, action);
+                assert_eq!(error.outcome, Outcome::Fail(FailClass::Other), "{action}");
+            }
+            assert_eq!(refused(500, answer, "UpdateItem").outcome, Outcome::Unknown);
+        }
+    }
+
+    #[test]
     fn what_is_not_the_services_has_the_class_of_its_status() {
         for (status, outcome) in [
             (413, Outcome::Fail(FailClass::Constraint)),
@@ -186,7 +200,7 @@ mod tests {
             (502, Outcome::Unknown),
             (302, Outcome::Fail(FailClass::Other)),
         ] {
-            assert_eq!(refused(status, b"<html>", "GetItem").outcome, outcome, "{status}");
+            assert_eq!(refused(status, b"<html>", "PutItem").outcome, outcome, "{status}");
         }
     }
 }

@@ -221,15 +221,16 @@ impl RiakSession {
         let get = &collections[collection.0 as usize].get;
         push_object(http.begin(get).await?, key, of_reads);
         http.fields(get)?;
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             200 => Ok(Some(0..http.answer().len())),
             404 if is_of_object(http.answer()) => Ok(None),
             300 if self.fails => Err(has_siblings(WHAT)),
             300 => {
                 let content_type = http.field("content-type").unwrap_or_default();
-                latest(http.answer(), content_type).ok_or_else(|| malformed("siblings without their values"))
+                latest(http.answer(), content_type)
+                    .ok_or_else(|| malformed("siblings without their values").of_read())
             }
-            status => Err(failed(status, http.answer(), WHAT)),
+            status => Err(failed(status, http.answer(), WHAT).of_read()),
         }
     }
 
@@ -237,7 +238,7 @@ impl RiakSession {
     pub(super) fn keep_clock(&mut self) -> Result<(), OpError> {
         self.clock.clear();
         let clock = self.http.field(CLOCK).filter(|clock| !clock.is_empty());
-        let clock = clock.ok_or_else(|| malformed("an object without a version"))?;
+        let clock = clock.ok_or_else(|| malformed("an object without a version").of_read())?;
         self.clock.extend_from_slice(clock);
         Ok(())
     }
@@ -255,11 +256,11 @@ impl RiakSession {
         let head = &collections[collection.0 as usize].head;
         push_object(http.begin(head).await?, key, of_reads);
         http.fields(head)?;
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             300 if self.fails => return Err(has_siblings(WHAT)),
             200 | 300 => self.keep_clock()?,
             404 => self.clock.clear(),
-            status => return Err(failed(status, b"", WHAT)),
+            status => return Err(failed(status, b"", WHAT).of_read()),
         }
         Ok(!self.clock.is_empty())
     }
@@ -334,9 +335,9 @@ impl RiakSession {
         let keys = &collections[collection.0 as usize].keys;
         http.begin(keys).await?;
         http.fields(keys)?;
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             200 => self.keep_keys(),
-            status => Err(failed(status, http.answer(), "GET keys")),
+            status => Err(failed(status, http.answer(), "GET keys").of_read()),
         }
     }
 
@@ -365,9 +366,9 @@ impl RiakSession {
             escape(request, next);
         }
         http.fields(index)?;
-        match http.exchange().await? {
+        match http.exchange_of_read().await? {
             200 => {}
-            status => return Err(failed(status, http.answer(), "GET index")),
+            status => return Err(failed(status, http.answer(), "GET index").of_read()),
         }
         next.clear();
         let goes_on = at(http.answer(), ["continuation"]);

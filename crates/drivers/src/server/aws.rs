@@ -102,3 +102,23 @@ pub fn not_the_services(status: u16, body: &[u8]) -> OpError {
     };
     OpError::new(outcome, false, format!("HTTP {status}"), said)
 }
+/// What an error means of this action: one that only reads is never perhaps carried out.
+#[cold]
+pub fn of_action(error: OpError, action: &'static str) -> OpError {
+    const READS: &[&str] = &[
+        "BatchGet",
+        "Describe",
+        "DomainMetadata",
+        "Get",
+        "List",
+        "Query",
+        "Scan",
+        "Select",
+        "TransactGet",
+    ];
+    let error = error.with_statement(action);
+    match READS.iter().any(|word| action.starts_with(word)) {
+        true => error.of_read(),
+        false => error,
+    }
+}

@@ -238,6 +238,12 @@ impl Http {
         }
     }
 
+    /// The same of a request that writes nothing.
+    #[inline]
+    pub async fn exchange_of_read(&mut self) -> Result<u16, OpError> {
+        self.exchange().await.map_err(OpError::of_read)
+    }
+
     /// The body of the last answer.
     #[inline]
     pub fn answer(&self) -> &[u8] {

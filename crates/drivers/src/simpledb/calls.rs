@@ -3,7 +3,7 @@
 //!
 //! Sources: Amazon SimpleDB Developer Guide, "Making REST Requests", "HMAC-SHA Signature", "API Error Codes".
 use super::xml::{Element, element};
-use crate::server::aws::{Credentials, dated, not_the_services, second};
+use crate::server::aws::{Credentials, dated, not_the_services, of_action, second};
 use crate::server::http::{Http, Route, Template, each_of_base64, escape};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use ring::hmac;
@@ -157,10 +157,13 @@ fn refused(status: u16, body: &[u8], action: &'static str) -> OpError {
         Some(String::from_utf8_lossy(&text).into_owned())
     };
     let Some(code) = text("Code") else {
-        return not_the_services(status, body).with_statement(action);
+        return of_action(not_the_services(status, body), action);
     };
     let words = text("Message").unwrap_or_default();
-    OpError::new(outcome(status, &code, &words), false, code, words).with_statement(action)
+    of_action(
+        OpError::new(outcome(status, &code, &words), false, code, words),
+        action,
+    )
 }
 
 fn outcome(status: u16, code: &str, words: &str) -> Outcome {
@@ -237,6 +240,14 @@ mod tests {
                 (code, Some("PutAttributes"))
             );
         }
-        assert_eq!(refused(502, b"<html>", "Select").outcome, Outcome::Unknown);
+        assert_eq!(refused(502, b"<html>", "PutAttributes").outcome, Outcome::Unknown);
+        for action in ["Select", "GetAttributes"] {
+            let outcome = refused(502, b"<html>", action).outcome;
+            assert_eq!(
+                outcome,
+                fail(FailClass::Other),
+                "a read is never perhaps carried out"
+            );
+        }
     }
 }

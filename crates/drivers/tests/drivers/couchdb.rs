@@ -140,7 +140,7 @@ fn quorums_are_asked_for_and_missing_one_is_unknown() {
 }
 
 #[test]
-fn a_node_that_will_not_serve_is_left_and_its_writes_are_unknown() {
+fn a_node_that_will_not_serve_is_left_and_its_writes_are_unknown_and_its_reads_not() {
     let down = (
         "503 Service Unavailable",
         r#"{"error":"nodedown","reason":"progress not possible"}"#,
@@ -154,6 +154,21 @@ fn a_node_that_will_not_serve_is_left_and_its_writes_are_unknown() {
         (failed.outcome, failed.leave_node, &*failed.code),
         (Outcome::Unknown, true, "nodedown")
     );
+    for work in ["read", "write over what it reads"] {
+        let (failed, asked) = asks(
+            vec![down],
+            |_| {},
+            async |session| match work {
+                "read" => session.get(C, b"k", Select::Whole).await.map(drop).unwrap_err(),
+                _ => session
+                    .put(C, document(), Expect::Present)
+                    .await
+                    .map(drop)
+                    .unwrap_err(),
+            },
+        );
+        assert_eq!(failed.outcome, Outcome::Fail(FailClass::Other), "{asked:?}");
+    }
     let none = (
         "404 Object Not Found",
         r#"{"error":"not_found","reason":"Database does not exist."}"#,

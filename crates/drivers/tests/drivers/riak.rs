@@ -275,6 +275,41 @@ fn a_write_names_the_version_that_it_writes_over() {
 }
 
 #[test]
+fn a_read_that_fails_is_never_perhaps_done_nor_is_the_write_that_it_was_for() {
+    let failing = |asked| {
+        let words = if asked == "HEAD" {
+            ""
+        } else {
+            "request timed out\n"
+        };
+        let line = if asked == "HEAD" {
+            "HEAD /buckets/test/keys/doc"
+        } else {
+            "GET /buckets/test/keys/doc"
+        };
+        vec![exchange(
+            line,
+            "",
+            "",
+            "503 Service Unavailable\r\nContent-Type: text/plain",
+            words,
+        )]
+    };
+    let read = replays(RiakSpec::default(), failing("GET"), async |session| {
+        session.get(C, b"doc", Select::Whole).await.map(drop).unwrap_err()
+    });
+    let write = replays(RiakSpec::default(), failing("HEAD"), async |session| {
+        session.put(C, DOCUMENT, Expect::Anything).await.unwrap_err()
+    });
+    for error in [read, write] {
+        assert_eq!(
+            (error.outcome, &*error.code),
+            (Outcome::Fail(FailClass::Other), "HTTP 503")
+        );
+    }
+}
+
+#[test]
 fn what_too_few_copies_took_is_unknown_and_what_is_refused_was_not_done() {
     let failing = |status: &str, words: &str| {
         let head = format!("{status}\r\nContent-Type: text/plain");

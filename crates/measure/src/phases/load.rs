@@ -319,7 +319,7 @@ impl Tries {
                 shared.retries.fetch_add(1, Relaxed);
                 sleep(pause(self.made, self.thread)).await;
             }
-            Err(error) => return Err(server_trouble(&error, place())),
+            Err(error) => return Err(server_trouble(&error, &job.spec.driver, place())),
         }
         Ok(None)
     }

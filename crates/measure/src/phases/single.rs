@@ -111,7 +111,7 @@ async fn carry_out<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -
         // There may be no table to attach to.
         Errand::Create | Errand::Drop => open_bare(job, &*client, &cells[0]).await,
     };
-    let mut session = opened.map_err(|e| server_trouble(&e, "opening a session"))?;
+    let mut session = opened.map_err(|e| server_trouble(&e, &job.spec.driver, "opening a session"))?;
     if !matches!(errand, Errand::Create) {
         tell_ready(job, 1, 1, begun_ns);
     }
@@ -129,13 +129,13 @@ async fn carry_out<W: Workload>(job: &Job<W>, errand: Errand<'_, W::Evidence>) -
         Errand::Drop => workload.drop(session).await?,
         Errand::Warm => {
             let rows = in_sight.of(Box::pin(workload.scan_all(session))).await;
-            done.rows = rows.map_err(|e| server_trouble(&e, "reading all rows"))?;
+            done.rows = rows.map_err(|e| server_trouble(&e, &job.spec.driver, "reading all rows"))?;
         }
         Errand::Check(spec, evidence) => {
             let checks = in_sight
                 .of(Box::pin(workload.check(session, &evidence, spec)))
                 .await;
-            done.checks = checks.map_err(|e| server_trouble(&e, "checking the data"))?;
+            done.checks = checks.map_err(|e| server_trouble(&e, &job.spec.driver, "checking the data"))?;
         }
     }
     done.elapsed_s = (now_ns() - ready_ns) as f64 / 1e9;

@@ -68,6 +68,7 @@ async fn open_place<W: Workload>(
         Ok(session) => Ok(Seat::new(session, endpoint, number)),
         Err(e) => Err(server_trouble(
             &e,
+            &job.spec.driver,
             format!("opening a session at endpoint {endpoint}"),
         )),
     };

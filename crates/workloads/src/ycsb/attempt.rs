@@ -146,19 +146,19 @@ impl Ycsb {
         session: &mut AnyRecords,
         probe: &mut dyn Probe,
     ) -> Result<Answer<'static>, OpError> {
-        let middle_ns = probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns);
+        let middle_ns = probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read, true), start_ns);
         let read = read?;
         let update = self.update(thread, session).await;
-        probe.part(READ_MODIFY_WRITE_UPDATE, outcome_of(&update), middle_ns);
+        probe.part(READ_MODIFY_WRITE_UPDATE, outcome_of(&update, false), middle_ns);
         let update = update?;
         Ok(if read == Answer::Right { update } else { read })
     }
 }
 
-fn outcome_of(result: &Result<Answer<'static>, OpError>) -> Outcome {
+fn outcome_of(result: &Result<Answer<'static>, OpError>, reads: bool) -> Outcome {
     match result {
         Ok(Answer::Right) => Outcome::Ok,
         Ok(Answer::Wrong(_)) => Outcome::Wrong,
-        Err(error) => error.outcome,
+        Err(error) => error.outcome_of(reads),
     }
 }

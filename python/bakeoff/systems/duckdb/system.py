@@ -36,14 +36,19 @@ SOURCES = Sources(
 )
 #: Behind checksum, "DUCK", version of the format, and flags. Source: DuckDB's source, MainHeader.
 _VERSION_AT, _VERSION_BYTES = 52, 32
-_OURS = {"enable_external_access", "access_mode"}
+#: Those by which it would read, write or fetch outside of its folder, in lower case.
+_OURS = {
+    "access_mode", "allowed_directories", "allowed_paths", "enable_external_access", "extension_directory",
+    "home_directory", "log_query_path", "profile_output", "profiling_output", "secret_directory", "temp_directory",
+}  # fmt: skip
 
 
 class DuckdbOptions(LibraryOptions):
     @model_validator(mode="after")
     def _own_settings(self) -> DuckdbOptions:
-        for name in _OURS & self.settings.keys():
-            raise ValueError(f"{name!r} is set by bakeoff")
+        for name in self.settings:
+            if name.lower() in _OURS:
+                raise ValueError(f"{name!r} is set by bakeoff")
         return self
 
 
