@@ -93,7 +93,11 @@ def test_tables_of_a_system_without_sql_are_refused(tmp_path: Path) -> None:
     plan = "title = 'hats'\n[systems.redb]\n[workload]\nkind = 'hatshop'\n{more}\n"
     for more, words, hint in [
         ("", "hatshop in tables needs SQL, which redb does not offer", 'layout = "documents", update = 0 and'),
-        ("layout = 'documents'", "setting single paths of a document, which redb does not offer", "write update = 0 and"),
+        (
+            "layout = 'documents'",
+            "setting single paths of a document, which redb does not offer",
+            "write update = 0 and",
+        ),
     ]:
         done = bakeoff("run", write_plan(tmp_path, plan.format(more=more)), "--dry-run", cwd=tmp_path)
         assert done.code == 2
