@@ -80,8 +80,8 @@ def test_what_may_succeed_later_is_distinguished(code: int, kind: type[ServerErr
 
 def test_nobody_there_is_one_sentence() -> None:
     with serving(lambda _, __: cql.VOID) as port:
-        assert listens("127.0.0.1", port, 5)
-    assert not listens("127.0.0.1", port, 5)
+        assert listens(Address("127.0.0.1", port), None, 5)
+    assert not listens(Address("127.0.0.1", port), None, 5)
     with (
         closing(control(port)) as asked,
         pytest.raises(ServerError, match=r"could not connect to 127\.0\.0\.1") as caught,
