@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def decided(kind: str, options: dict[str, Any], base_dir: Path = ROOT, *, seed: int = 1) -> Workload:
     table = WorkloadTable.model_validate({"kind": kind, **options})
-    question = Question("", "db", DriverRequest(kind="mysql"), {})
+    question = Question("", "db", "mysql", DriverRequest(kind="mysql"), {})
     return PlanWorkload(table, ("workload",), seed, Source(None, "", base_dir)).resolve(question)
 
 

@@ -138,6 +138,8 @@ def test_who_is_not_let_in_is_none_or_lacks_a_bucket_type_is_named(monkeypatch: 
         pytest.raises(ServerError, match="Unknown bucket type: fast"),
     ):
         system.start()
+    with pytest.raises(PlanError, match=r"prefix = 'a/\.\./b' is no such name"):
+        configured("riak", Path("/"), {"address": "127.0.0.1:1", "prefix": "a/../b"})
     with pytest.raises(ServerError, match=r"could not connect to 127\.0\.0\.1:1"):
         configured("riak", Path("/"), {"address": "127.0.0.1:1"}).start()
 
@@ -189,6 +191,12 @@ def test_a_claim_that_was_not_renewed_is_taken_over_at_its_version() -> None:
     killed = found(CLAIM, {"holder": "pid 1 on db2", "until": NOW_S - 1})
     mine = (stored(CLAIM, OVER, json.dumps(HELD)), found(CLAIM, HELD))
     with riak([*BEFORE, killed, *mine, *LEFT]) as system:
+        system.start()
+
+
+def test_a_claim_that_cannot_be_read_has_ended() -> None:
+    odd = found(CLAIM, {"holder": "pid 1 on db2", "until": "soon"})
+    with riak([*BEFORE, odd, stored(CLAIM, OVER, json.dumps(HELD)), found(CLAIM, HELD), *LEFT]) as system:
         system.start()
 
 
@@ -314,6 +322,7 @@ reset = "reload"
         ("e", "", 2, "riak"),
         ("a", 'consistency = "strong"', 2, "riak has no consistency strong"),
         ("a", 'durability = "full"', 2, "riak"),
+        ("a", 'bucket_type = "a b"', 2, "bucket_type = 'a b' is no such name"),
     ],
 )
 def test_what_it_has_not_is_refused_before_anything_starts(

@@ -171,6 +171,9 @@ def test_a_region_is_an_address_that_costs_and_this_machine_does_not() -> None:
     assert "1.31 USD per million reads, 3.08 USD per million writes (estimates, not compared" in service.price_words
     for here in ("127.0.0.1:8000", "localhost", "http://localhost:8000/"):
         assert SimpleDb.public_service({"address": here}) is None
+    for elsewhere in ("x.example.org/", "eu\r\nX: y", ""):
+        with pytest.raises(PlanError, match="is not the name of a region"):
+            SimpleDb.in_one_spelling({"region": elsewhere}, "systems.simpledb")
     with pytest.raises(PlanError, match="a service, which bakeoff cannot start") as refused:
         configured("simpledb", Path("/"), {})
     assert "moto-simpledb" in refused.value.hint
@@ -335,6 +338,11 @@ def test_who_is_refused_or_not_there_is_named() -> None:
     with (
         service([refused(SELECT, 403, "SignatureDoesNotMatch", words)]) as system,
         pytest.raises(ServerError, match=r"refused user '': The request signature"),
+    ):
+        system.start()
+    with (
+        service([refused(SELECT, 403, "AccessFailure", "Access to the resource is denied.")]) as system,
+        pytest.raises(ServerError, match=r"lacks a privilege: Access to the resource is denied"),
     ):
         system.start()
     with pytest.raises(ServerError, match=r"could not connect to 127\.0\.0\.1:1"):

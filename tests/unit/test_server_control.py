@@ -14,7 +14,8 @@ from bakeoff.systems.cassandra.control import Control as CassandraControl
 from bakeoff.systems.mysql.control import Control as MySqlControl
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
 from bakeoff.systems.redis.control import RedisControl
-from bakeoff.systems.server import control
+from bakeoff.systems.riak.control import RiakControl
+from bakeoff.systems.server import control, http
 from bakeoff.systems.server.control import Address, Login
 
 #: The beginning of a long message in each protocol.
@@ -54,6 +55,19 @@ def test_a_login_that_drips_is_ended(
     asked = made(Login(Address(host="127.0.0.1", port=dripping), "u", "p"))
     with pytest.raises(ServerError, match=r"did not end within 0 s, though it answers"):
         asked.rows("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "dripping",
+    [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n"],
+    indirect=True,
+)
+def test_an_answer_that_drips_is_ended(dripping: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "REQUEST_MAX_S", 0.5)
+    login = Login(Address(host="127.0.0.1", port=dripping), "u", "p")
+    asked = RiakControl(login, where="systems.x", timeout_s=0.4)
+    with pytest.raises(ServerError, match=r"did not end its answer within 0 s, though it sends"):
+        asked.rows(RiakControl.probe)
 
 
 #: A refusal of the login in each protocol, from a server that speaks at once.

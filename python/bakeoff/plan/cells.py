@@ -178,8 +178,8 @@ class Builder:
         if not self.kinds[name].driver:
             what = f"no workload runs on {self.kinds[name].kind}: the engine has no driver for it"
             raise self.source.error(what, "systems", name, hint="leave this system out")
-        driver = request(self.kinds[name].driver, options, system=self.kinds[name].kind, **asked)
-        return Question(combination.workload, name, driver, levels)
+        driver = request(self.kinds[name].driver, options, **asked)
+        return Question(combination.workload, name, self.kinds[name].kind, driver, levels)
 
     def sessions(self, combination: Combination) -> int:
         """Of one client, as far as levels say."""

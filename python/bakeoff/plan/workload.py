@@ -26,12 +26,13 @@ class Question:
 
     workload: str
     system: str
+    kind: str
     driver: DriverRequest
     levels: dict[str, Scalar]
 
     @property
     def key(self) -> str:
-        return json.dumps([self.driver.model_dump(mode="json"), self.levels], sort_keys=True)
+        return json.dumps([self.kind, self.driver.model_dump(mode="json"), self.levels], sort_keys=True)
 
 
 class PlanWorkloads:
@@ -97,7 +98,7 @@ class PlanWorkload:
                 asked[key] = self._read(question)
             except PlanError as error:
                 self._answers[key] = error
-        requests = [self._request(new[key].driver, one) for key, one in asked.items()]
+        requests = [self._request(new[key], one) for key, one in asked.items()]
         for (key, one), answer in zip(asked.items(), resolve(requests), strict=True):
             if isinstance(answer, Refused):
                 self._answers[key] = self._refusal(answer, new[key], one)
@@ -114,7 +115,9 @@ class PlanWorkload:
             raise answer
         return answer
 
-    def _request(self, driver: DriverRequest, asked: Asked) -> WorkloadRequest:
+    def _request(self, question: Question, asked: Asked) -> WorkloadRequest:
+        """Which is refused by the name that the plan has for the system's kind."""
+        driver = question.driver.model_copy(update={"system": question.kind})
         return WorkloadRequest(
             kind=self._kind.kind, options=asked.options, file=asked.file, driver=driver, seed=self._seed
         )

@@ -9,6 +9,7 @@ Credentials are those of the environment or of a profile, as AWS's own tools fin
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -29,6 +30,17 @@ from bakeoff.systems.server.system import AddressedFamily, Server, ServerNode, S
 
 #: What the service is said to promise by nobody but itself.
 DURABILITY = "written to several places before it is acknowledged, says AWS"
+
+
+#: It is a part of addresses, signatures and fields.
+_REGION = re.compile(r"[a-z0-9-]+")
+
+
+def refuse_region(region: object, where: str) -> None:
+    """Raises PlanError."""
+    if isinstance(region, str) and not _REGION.fullmatch(region):
+        hint = 'write one as AWS does: region = "us-east-1"'
+        raise PlanError(f"{region!r} is not the name of a region", where=f"{where}.region", hint=hint)
 
 
 class AwsOptions(ServerOptions):
@@ -105,6 +117,7 @@ class AwsEmulator(AwsServer, StartedServer):
     def configure(cls, asked: Configuration) -> System:
         made = super().configure(asked)
         assert isinstance(made, AwsEmulator)
+        refuse_region(made._options.region, asked.where)
         if made._start.settings:
             what, where = f"{cls.product} has no settings", f"{asked.where}.start.settings"
             raise PlanError(what, where=where, hint=f"leave them out{cls.has}")
@@ -144,6 +157,7 @@ class AwsService(AwsServer, ExistingServer):
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
         """A region has an address, which is encrypted; so is one that begins with https://."""
         address, region = options.get("address"), options.get("region")
+        refuse_region(region, where)
         if address is None and isinstance(region, str) and not {"start", "settings"} & options.keys():
             options = {"tls": True, **options, "address": f"{cls.host(region)}:443"}
         elif isinstance(address, str):

@@ -352,6 +352,7 @@ impl RiakSession {
             http,
             collections,
             next,
+            text,
             ..
         } = self;
         let index = &collections[collection.0 as usize].index;
@@ -370,11 +371,15 @@ impl RiakSession {
             200 => {}
             status => return Err(failed(status, http.answer(), "GET index").of_read()),
         }
-        next.clear();
+        text.clear();
         let goes_on = at(http.answer(), ["continuation"]);
-        if goes_on.is_some_and(|token| !unescape(token, next)) {
+        if goes_on.is_some_and(|token| !unescape(token, text)) {
             return Err(malformed("a continuation that is no text"));
         }
+        if goes_on.is_some() && text == next {
+            return Err(malformed("a list that goes on where it did before"));
+        }
+        std::mem::swap(next, text);
         self.keep_keys()
     }
 

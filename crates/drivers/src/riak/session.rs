@@ -48,13 +48,12 @@ impl DocumentSession for RiakSession {
             200 => self.keep_keys()?,
             status => return Err(failed(status, self.http.answer(), "GET keys")),
         }
-        let keys = String::from_utf8_lossy(&self.keys).into_owned();
-        let ends = std::mem::take(&mut self.ends);
+        let (keys, ends) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.ends));
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let listed = starts.zip(&ends).filter_map(|(start, end)| keys.get(start..*end));
-        for key in listed.chain([MARK]) {
+        for key in listed.chain([MARK.as_bytes()]) {
             let mut path = format!("{bucket}/keys/").into_bytes();
-            escape(&mut path, key.as_bytes());
+            escape(&mut path, key);
             let path = String::from_utf8_lossy(&path).into_owned();
             match self.ask("DELETE", &path, "", None).await? {
                 200..=204 | 404 => {}

@@ -246,6 +246,20 @@ impl SimpledbSession {
         }
     }
 
+    /// Whether a domain has the mark; `None`: there is no such domain.
+    async fn mark_of(&mut self, table: &TableSpec) -> Result<Option<bool>, OpError> {
+        let body = self.calls.begin("GetAttributes").await?;
+        body.extend_from_slice(b"&ConsistentRead=true&DomainName=");
+        escape(body, table.name.as_bytes());
+        body.extend_from_slice(b"&ItemName=");
+        escape(body, MARK);
+        match self.calls.send(None).await {
+            Ok(answer) => Ok(Some(element(answer, "Attribute").is_some())),
+            Err(error) if error.code == NO_DOMAIN => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn put_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<(), OpError> {
         let Self { calls, tables, .. } = self;
         let table = &tables[table.0 as usize];
@@ -309,10 +323,15 @@ async fn write(calls: &mut Calls, domain: &[u8], condition: &[u8], key: &[u8]) -
     calls.send(None).await.map(|_| ())
 }
 
-/// Whether a result goes on, and where.
-fn next_page(answer: &[u8], next: &mut Vec<u8>) -> bool {
-    next.clear();
-    element(answer, "NextToken").is_some_and(|token| token.text(next) && !next.is_empty())
+/// Whether a result goes on, and where. `text` is overwritten. Errors: where it went on before, which would have no end.
+fn next_page(answer: &[u8], next: &mut Vec<u8>, text: &mut Vec<u8>) -> Result<bool, OpError> {
+    text.clear();
+    let goes_on = element(answer, "NextToken").is_some_and(|token| token.text(text) && !text.is_empty());
+    if goes_on && text == next {
+        return Err(malformed("a result that goes on where it did before"));
+    }
+    std::mem::swap(next, text);
+    Ok(goes_on)
 }
 
 #[cold]
@@ -361,7 +380,16 @@ impl RecordSession for SimpledbSession {
         write(&mut self.calls, &domain, b"", MARK).await
     }
 
+    /// A domain without the mark is somebody else's.
     async fn drop_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
+        match self.mark_of(table).await? {
+            None => return Ok(()),
+            Some(false) => {
+                let what = format!("the domain {} was not made by bakeoff", table.name);
+                return Err(OpError::fail(FailClass::Refused, "CLIENT", what));
+            }
+            Some(true) => {}
+        }
         let body = self.calls.begin("DeleteDomain").await?;
         body.extend_from_slice(b"&DomainName=");
         escape(body, table.name.as_bytes());
@@ -369,16 +397,7 @@ impl RecordSession for SimpledbSession {
     }
 
     async fn table_exists(&mut self, table: &TableSpec) -> Result<bool, OpError> {
-        let body = self.calls.begin("GetAttributes").await?;
-        body.extend_from_slice(b"&ConsistentRead=true&DomainName=");
-        escape(body, table.name.as_bytes());
-        body.extend_from_slice(b"&ItemName=");
-        escape(body, MARK);
-        match self.calls.send(None).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.code == NO_DOMAIN => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(self.mark_of(table).await?.is_some())
     }
 
     #[inline]
@@ -506,7 +525,7 @@ impl RecordSession for SimpledbSession {
         let mut seen = 0;
         while seen < limit {
             let mut answer = page(calls, *consistent, select, next).await?;
-            let goes_on = next_page(answer, next);
+            let goes_on = next_page(answer, next, text)?;
             while let Some(item) = element(answer, "Item").filter(|_| seen < limit) {
                 answer = item.rest;
                 key.clear();
@@ -567,7 +586,7 @@ impl RecordSession for SimpledbSession {
             let value = element(answer, "Value").filter(|value| value.text(text));
             let counted = value.and_then(|_| std::str::from_utf8(text).ok()?.parse::<u64>().ok());
             count += counted.ok_or_else(|| malformed("it has no count"))?;
-            if !next_page(answer, next) {
+            if !next_page(answer, next, text)? {
                 return Ok(count);
             }
         }

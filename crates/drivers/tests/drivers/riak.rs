@@ -424,6 +424,26 @@ fn the_index_of_keys_is_asked_page_after_page() {
 }
 
 #[test]
+fn a_list_that_goes_on_where_it_did_before_has_no_end_and_is_refused() {
+    const SAME: &str = r#"{"keys":[],"continuation":"g20AAAAEYw=="}"#;
+    let script = vec![
+        keys("GET /buckets/test/index/$key/-/~?max_results=500", SAME),
+        keys(
+            "GET /buckets/test/index/$key/-/~?max_results=500&continuation=g20AAAAEYw%3D%3D",
+            SAME,
+        ),
+    ];
+    let indexed = RiakSpec {
+        secondary_indexes: true,
+        ..RiakSpec::default()
+    };
+    replays(indexed, script, async |session| {
+        let error = ranged(session, b"", None).await.unwrap_err();
+        assert!(error.message.contains("goes on where it did before"), "{error}");
+    });
+}
+
+#[test]
 fn only_a_bucket_with_the_mark_is_emptied() {
     let script = vec![
         missing("GET /buckets/test/keys/~bakeoff"),

@@ -210,6 +210,42 @@ async fn scanned(
 }
 
 #[test]
+fn a_result_that_goes_on_where_it_did_before_has_no_end_and_is_refused() {
+    let same = || page(&[], "rO0ABX==");
+    let (error, _) = replays(vec![same(), same()], false, async |session| {
+        session
+            .scan(T, b"", None, Fields::All, &mut |_| {})
+            .await
+            .unwrap_err()
+    });
+    assert!(error.message.contains("goes on where it did before"), "{error}");
+}
+
+#[test]
+fn only_a_domain_with_the_mark_is_deleted() {
+    let item = |attributes: &str| {
+        let result = format!("<GetAttributesResult>{attributes}</GetAttributesResult>");
+        said("GetAttributes", &result)
+    };
+    let marked = item("<Attribute><Name>made</Name><Value>1</Value></Attribute>");
+    let gone = refused(
+        "400 Bad Request",
+        "NoSuchDomain",
+        "The specified domain does not exist.",
+    );
+    let script = vec![item(""), gone, marked, said("DeleteDomain", "")];
+    let (error, asked) = replays(script, false, async |session| {
+        let error = session.drop_table(&usertable()).await.unwrap_err();
+        session.drop_table(&usertable()).await.unwrap();
+        session.drop_table(&usertable()).await.unwrap();
+        error
+    });
+    assert!(error.message.contains("was not made by bakeoff"), "{error}");
+    let looked = "GetAttributes&ConsistentRead=true&DomainName=d.1&ItemName=%23bakeoff";
+    assert_eq!(asked, [looked, looked, looked, "DeleteDomain&DomainName=d.1"]);
+}
+
+#[test]
 fn a_scan_is_a_select_by_the_names_of_items_page_after_page() {
     let script = vec![
         page(&["k'2", "k3"], "rO0ABX=="),

@@ -311,7 +311,9 @@ pub fn publish_axis(job: &Terms, start_unix_ns: u64) -> Arc<Axis> {
             warn(
                 &job.sink,
                 &job.control,
-                format!("began {late_s:.3} s after the agreed start, which had passed when this client was ready"),
+                format!(
+                    "began {late_s:.3} s after the agreed start, which had passed when this client was ready"
+                ),
             );
         }
         unix_ns + LEAD_NS

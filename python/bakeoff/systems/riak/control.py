@@ -134,5 +134,10 @@ class RiakControl(HttpControl):
         return self._other_error(str(error), f"HTTP {error.status}")
 
 
+def number(found: object) -> float:
+    """0 where it is none."""
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
 def object_path(bucket: str, key: str) -> str:
     return f"{bucket}/keys/{quote(key, safe='')}"

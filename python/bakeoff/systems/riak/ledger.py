@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import quote
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.lease import LEASE_S, Claim, LeasedLedger, in_use
 from bakeoff.systems.ledger import TABLE, Entry, Found
-from bakeoff.systems.riak.control import Answer, RiakControl, object_path
+from bakeoff.systems.riak.control import Answer, RiakControl, number, object_path
 
 #: As in the driver.
 _MARK = "~bakeoff"
@@ -43,7 +44,7 @@ class _Claim(Claim):
     def _refuse_others(self, found: Answer, holder: str) -> None:
         for one in found.values:
             other = str(one.get("holder", holder))
-            if other != holder and one.get("until", 0.0) >= found.date:
+            if other != holder and number(one.get("until")) >= found.date:
                 raise in_use(other, self._control.login.address, self._where, "`prefix`")
 
     def give_up(self, holder: str) -> None:
@@ -70,7 +71,7 @@ class RiakLedger(LeasedLedger):
         self._control.close()
 
     def _bucket(self, name: str) -> str:
-        return self._base + name
+        return self._base + quote(name, safe="")
 
     # -- the buckets ------------------------------------------------------------------------------------------------
 
@@ -102,7 +103,11 @@ class RiakLedger(LeasedLedger):
 
     def _entries(self, names: Collection[str]) -> Mapping[str, Entry]:
         read = {name: self._control.get(self._entry(name)) for name in names}
-        return {name: Entry(one["dataset"], one["loaded"], one["mark"]) for name, one in read.items() if one}
+        return {
+            name: Entry(str(one["dataset"]), one["loaded"] is True, str(one["mark"]))
+            for name, one in read.items()
+            if {"dataset", "loaded", "mark"} <= one.keys()
+        }
 
     def _is_younger(self, mark: str, before: str) -> bool:
         """None of that name was there when the entry was made."""

@@ -8,6 +8,7 @@ consistency = "quorum"
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.base import Capabilities, Configuration, Facts, System
 from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.options import address_of
-from bakeoff.systems.riak.control import RiakControl
+from bakeoff.systems.riak.control import RiakControl, number
 from bakeoff.systems.riak.ledger import RiakLedger
 from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.existing import ExistingServer
@@ -29,6 +30,8 @@ _GETS, _PUTS = "node_gets_total", "node_puts_total"
 _COUNTERS = (_GETS, _PUTS, "vnode_gets_total", "vnode_puts_total", "read_repairs_total")
 #: Listing a bucket takes as long as reading the keys of all buckets.
 _LISTED_WITHIN_S = 300.0
+#: As the driver has it: a part of paths.
+_NAME = re.compile(r"[A-Za-z0-9_]*")
 _DURABILITY = "as its nodes' storage syncs, which Riak does not say"
 
 
@@ -54,21 +57,23 @@ class RiakNode(ServerNode):
     def read_facts(self) -> Facts:
         """A node may be set up to have no statistics, and so no version."""
         stats = self._riak.get("/stats")
-        properties = self._riak.get(f"{self.base}{TABLE}/props").get("props", {})
+        read = self._riak.get(f"{self.base}{TABLE}/props").get("props")
+        properties = read if isinstance(read, dict) else {}
         settings = {name: str(properties[name]) for name in _PROPERTIES if name in properties}
         for name in ("storage_backend", "ring_num_partitions"):
             if name in stats:
                 settings[name] = str(stats[name])
-        if "ring_members" in stats:
+        if isinstance(stats.get("ring_members"), list):
             settings["nodes"] = str(len(stats["ring_members"]))
         portable = {"durability": _DURABILITY, "isolation": "each object by itself"}
         return Facts("Riak", str(stats.get("riak_kv_version", "unknown")), settings, portable)
 
     def read_status(self) -> Status:
         stats = self._riak.get("/stats")
-        counters = {f"riak.{name}": float(stats[name]) for name in _COUNTERS if name in stats}
-        if _GETS in stats and _PUTS in stats:
-            counters[TRANSACTIONS] = float(stats[_GETS] + stats[_PUTS])
+        told = {name: number(stats[name]) for name in _COUNTERS if name in stats}
+        counters = {f"riak.{name}": value for name, value in told.items()}
+        if _GETS in told and _PUTS in told:
+            counters[TRANSACTIONS] = told[_GETS] + told[_PUTS]
         return Status(counters, {})
 
     def read_debt(self) -> dict[str, float]:
@@ -135,7 +140,13 @@ class Riak(ExistingServer):
                 where=asked.where,
                 hint='start one yourself, and write address = "host:8098"',
             )
-        return super().configure(asked)
+        made = super().configure(asked)
+        assert isinstance(made, Riak)
+        for name in ("prefix", "bucket_type"):
+            if not _NAME.fullmatch(value := made._options.driver[name] or ""):
+                what = f"{name} = {value!r} is no such name"
+                raise PlanError(what, where=f"{asked.where}.{name}", hint="write letters, digits and `_`")
+        return made
 
     def nodes(self) -> list[ServerNode]:
         nodes = super().nodes()

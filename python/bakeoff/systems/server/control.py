@@ -116,6 +116,10 @@ class Refused(ServerError):
     """The server has understood a statement, and does not do it."""
 
 
+class NotAllowed(Refused):
+    """The account lacks a right."""
+
+
 class Connection(Protocol):
     """What a product's client library is wrapped into."""
 
@@ -248,7 +252,7 @@ class Control(ABC):
     def _not_allowed(self, said: str, place: str) -> ServerError:
         """place: what the plan calls where its tables are."""
         what = f"{self.login.user}@{self.login.address} lacks a privilege: {said}"
-        return Refused(what, where=self._where, hint=f"grant it, or name another `{place}`")
+        return NotAllowed(what, where=self._where, hint=f"grant it, or name another `{place}`")
 
     def _no_room(self, said: str) -> ServerError:
         return self._failed(f"{self.login.address} refused the connection: {said}")

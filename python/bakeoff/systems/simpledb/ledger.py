@@ -39,7 +39,7 @@ class _Claim(Claim):
         make_ledger(self._control)
         found, now = self._control.item(TABLE, _CLAIM), time.time()
         other = found.get("holder", "")
-        is_free = other in ("", holder) or float(found["until"]) < now
+        is_free = other in ("", holder) or _until(found) < now
         address = self._control.login.address
         if not is_free:
             raise in_use(other, address, self._where, "region")
@@ -58,6 +58,14 @@ class _Claim(Claim):
 
     def close(self) -> None:
         self._control.close()
+
+
+def _until(claim: Mapping[str, str]) -> float:
+    """One that does not say has ended."""
+    try:
+        return float(claim["until"])
+    except (KeyError, ValueError):
+        return 0.0
 
 
 def make_ledger(control: SimpledbControl) -> None:
@@ -104,7 +112,8 @@ class SimpledbLedger(LeasedLedger):
         found = {}
         with suppress(AbsentError):
             for name in names:
-                if item := self._control.item(TABLE, name):
+                item = self._control.item(TABLE, name)
+                if {"dataset", "state", "mark"} <= item.keys():
                     found[name] = Entry(item["dataset"], item["state"] == "loaded", item["mark"])
         return found
 

@@ -11,7 +11,7 @@ from bakeoff.systems.aws_service import DURABILITY, AwsFamily, AwsNode, AwsOptio
 from bakeoff.systems.base import Facts
 from bakeoff.systems.ledger import TABLE
 from bakeoff.systems.public_service import PublicService
-from bakeoff.systems.server.control import Login, Refused
+from bakeoff.systems.server.control import Login, NotAllowed, Refused
 from bakeoff.systems.server.system import ServerNode
 from bakeoff.systems.simpledb.control import SimpledbControl
 from bakeoff.systems.simpledb.ledger import SimpledbLedger
@@ -45,6 +45,8 @@ class SimpledbFamily(AwsFamily):
         with closing(self.control(login, options, where, 30.0)) as control, suppress(AbsentError):
             try:
                 control.is_empty(TABLE)
+            except NotAllowed:
+                raise
             except Refused as error:
                 what = f"{login.address} takes no Select, which runs need: {error.what}"
                 hint = "is it an emulator? The kind moto-simpledb starts one, and does without"
