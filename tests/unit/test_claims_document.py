@@ -84,6 +84,16 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ('article = "mine"', 'article = "../mine"', "`article` is a name of letters", "article", ""),
         ('plan = "pair"', 'plan = "../pair"', "`plan` is a name of letters", "claim A-1, plan", ""),
         ("[[claims]]", "[[claims", "not valid TOML", "", "quotes"),
+        ('is = "higher"', 'is = "higher"\nby_at_least = inf', "`by_at_least`", "claim A-1, test.by_at_least", ""),
+        (
+            '"peak"\nover = "threads"\nat = [4]',
+            '"level"\nof = { threads = 4 }\nlow = 0',
+            "always above 0",
+            "A-2",
+            "raise",
+        ),
+        ('"peak"\nover = "threads"\nat = [4]', '"level"\nof = { threads = 4 }\nhigh = inf', "`high`", "A-2", ""),
+        ('title = "Mine"', 'title = "Mi\\nne"', "`title`", "title", ""),
         (GOOD, "format = 1", "is missing", "", ""),
     ],
 )
@@ -151,3 +161,14 @@ def test_unknown_articles_claims_and_plans_are_refused(tmp_path: Path, capsys: p
 def test_every_kind_of_test_is_in_the_schema() -> None:
     text = SCHEMA.read_text()
     assert all(f'"const": "{kind}"' in text for kind in TESTS)
+
+
+def test_a_plan_is_found_from_inside_the_folder_of_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = tmp_path / "plans/articles/mine/pair.toml"
+    plan.parent.mkdir(parents=True)
+    plan.touch()
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims/mine.toml").write_text(GOOD)
+    monkeypatch.chdir(tmp_path / "claims")
+    document = find("mine.toml")
+    assert find_plan(document, read_article(document), "pair", "small") == plan

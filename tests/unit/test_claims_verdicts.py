@@ -96,6 +96,7 @@ CASES = [
     ("reproduced", ORDER.format(OF.format("hump"), OF.format("flat")) + "ties_within = 0.1"),
     ("reproduced", 'kind = "trend"\nover = "threads"\nwhere = { system = "rising" }\nis = "rising"'),
     ("contradicted", 'kind = "trend"\nover = "threads"\nwhere = { system = "rising" }\nis = "flat"'),
+    ("reproduced", 'kind = "trend"\nover = "threads"\nwhere = { system = ["rising", "flat"] }\nis = "rising"'),
     ("reproduced", 'kind = "trend"\nover = "threads"\nwhere = { system = "flat" }\nis = "flat"\nwithin = 0.1'),
     ("inconclusive", 'kind = "trend"\nover = "threads"\nwhere = { system = "flat" }\nis = "falling"'),
     ("reproduced", f'kind = "trend"\nover = "time"\n{STEP}is = "falling"'),
@@ -243,3 +244,32 @@ def test_a_system_that_the_machine_lacks_leaves_its_claims_open(tmp_path: Path) 
     bundle = write_bundle(tmp_path / "b", replace(SMALL, skipped={"oracle": "it is not installed"}))
     test = 'kind = "difference"\nof = { system = "oracle" }\nagainst = { system = "flat" }\nis = "lower"'
     assert verdict(tmp_path, bundle, test).why == "oracle was skipped: it is not installed"
+
+
+def test_a_claim_about_all_systems_is_open_where_one_was_skipped(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(SMALL, skipped={"oracle": "it is not installed"}))
+    for test in (
+        'kind = "trend"\nover = "threads"\nis = "rising"',
+        'kind = "trend"\nover = "threads"\neach = "system"\nis = "rising"',
+        'kind = "independent"\nof = "system"\nwhere = { threads = 1 }',
+    ):
+        assert verdict(tmp_path, bundle, test).why == "oracle was skipped: it is not installed"
+    assert verdict(tmp_path, bundle, f'kind = "difference"\n{AT_8}is = "higher"').verdict == "reproduced"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_a_run_that_lies_far_from_the_others_is_kept_whatever_the_unit(scale: float, tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(SMALL, repetitions=8))
+    far = next(cell.id for cell in bundle.plan.cells if (cell.system, cell.threads) == ("rising", 1))
+    for run in bundle.runs:
+        run.rate_ops_per_s *= scale / (100 if (run.cell, run.block) == (far, 3) else 1)
+    test = f'kind = "level"\nof = {{ system = "rising", threads = 1 }}\nlow = {500 * scale}'
+    assert verdict(tmp_path, bundle, test).verdict == "inconclusive"
+
+
+def test_marked_runs_make_no_evidence_of_a_bundle(tmp_path: Path) -> None:
+    story = replace(SMALL, change=lambda run: disturbed(run, allowed=True))
+    bundle = write_bundle(tmp_path / "b", story)
+    assert not PlanMeasured(Path("p.toml"), bundle.plan, {}).with_bundle(bundle).is_evidence
+    clean = write_bundle(tmp_path / "clean", SMALL)
+    assert PlanMeasured(Path("p.toml"), clean.plan, {}).with_bundle(clean).is_evidence

@@ -197,7 +197,8 @@ def over_settings(cell: str, estimates: Sequence[Estimate], *, claimed: bool = F
     first = estimates[0]
     facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
     notes = ("the settings' effects differ by now: this mean describes none of them",) if apart else ()
-    return Estimate(*facts, None, None, of_steps(ratios, "ratio"), notes=notes)
+    log_ratios = dict(zip(blocks, ratios.tolist(), strict=True))
+    return Estimate(*facts, None, None, of_steps(ratios, "ratio"), notes=notes, log_ratios=log_ratios)
 
 
 #: Of the test whether effects differ: it errs towards not pooling, because it sees little.
@@ -220,22 +221,23 @@ def differ(ratios: FloatArray) -> bool:
 
 
 def alone(objective: Metric, name: str, runs: Mapping[Block, RunValue]) -> Evidence | Obstacle:
-    """Of one cell by itself: the log of its typical value, over the blocks. Any run that is invalid, or whose value has
-    no logarithm, refuses it."""
+    """Of one cell by itself: the log of its value, over the blocks, whether outlying or not. Any run that is invalid,
+    or whose value has no logarithm, refuses it."""
     sides = {name: list(runs.values())}
-    return _survivors(sides) or _obstacle(objective, sides) or of_steps(_logs(sides[name]), "ratio")
+    return _survivors(sides) or _obstacle(objective, sides) or of_steps(_logs(sides[name]), both=True)
 
 
-def of_steps(steps: FloatArray, of: Literal["ratio", "shares"] = "ratio") -> Evidence:
+def of_steps(steps: FloatArray, of: Literal["ratio", "shares"] = "ratio", *, both: bool = False) -> Evidence:
     """steps: one a block. Log-ratios of outlying blocks are left out, so that the rest says what the typical run does.
-    Where some of them speak against the rest, their sum must not: a system is not called faster for stalling seldom."""
+    Where some of them speak against the rest, their sum must not: a system is not called faster for stalling seldom.
+    both: always keep all blocks beside the rest, where what they speak against is another bound than "equal"."""
     whole = Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)
     out = outlying(steps) if of == "ratio" else np.zeros(steps.size, dtype=bool)
     kept = steps[~out]
     if kept.size == steps.size or kept.size < REPETITIONS_MIN:
         return whole
     centre = float(kept.mean())
-    against = ((steps[out] - centre) * centre < 0).any()
+    against = both or ((steps[out] - centre) * centre < 0).any()
     return Evidence(centre, _standard_error(kept), float(kept.size - 1), of, whole if against else None)
 
 

@@ -139,6 +139,8 @@ class BundleWriter:
         told = [resume.words_of_break(bundle, now, finished)] if finished else []
         told += [f"found on resuming: {damage} (a run without a result was repeated)" for damage in bundle.damage]
         self._judge_anew(bundle, now.plan.error_budget_ratio)  # before the plan says so: it may be cut short
+        if any(run.disturbance_allowed != now.info.allow_disturbed for run in bundle.attempts):
+            self._rewrite(bundle, resume.judged_by(bundle.attempts, allow_disturbed=now.info.allow_disturbed))
         files.write_text(self.folder, "plan.toml", plan_text)
         self.plan(now.plan)
         changes = {
@@ -152,8 +154,6 @@ class BundleWriter:
             "analysed_repetitions": bundle.info.analysed_repetitions or _analysed_repetitions_of_old(bundle),
         }
         self.update(bundle.info.model_copy(update=changes))
-        if now.info.allow_disturbed != bundle.info.allow_disturbed:
-            self._rewrite(bundle, resume.judged_by(bundle.attempts, allow_disturbed=now.info.allow_disturbed))
         return bundle
 
     def _judge_anew(self, bundle: Bundle, error_budget_ratio: float) -> None:

@@ -24,7 +24,10 @@ Where = dict[str, Scalar | list[Scalar]]
 Side = Literal["higher", "lower"]
 #: Of a file, too.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Factor = Annotated[float, Field(ge=1)]
+Factor = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+#: On one line of a terminal.
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+Bound = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class OneTest(Table):
@@ -39,6 +42,8 @@ class OneTest(Table):
 def _refuse_bounds(what: str, low: float | None, high: float | None) -> None:
     if low is None and high is None:
         raise UnitError(f"{what} needs a bound", "write `low`, `high` or both")
+    if not low and high is None:
+        raise UnitError(f"{what} is always above 0", "raise `low`, or write `high`")
     if low is not None and high is not None and low > high:
         raise UnitError("`low` is above `high`", "for instance low = 1.25, high = 1.3")
 
@@ -55,8 +60,8 @@ class RatioTest(OneTest):
     kind: Literal["ratio"]
     of: Selection
     against: Selection
-    low: float | None = Field(default=None, ge=0)
-    high: float | None = Field(default=None, gt=0)
+    low: Bound | None = Field(default=None, ge=0)
+    high: Bound | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _bounded(self) -> RatioTest:
@@ -74,8 +79,8 @@ class Equivalent(OneTest):
 class Level(OneTest):
     kind: Literal["level"]
     of: Selection
-    low: float | None = Field(default=None, ge=0)
-    high: float | None = Field(default=None, ge=0)
+    low: Bound | None = Field(default=None, ge=0)
+    high: Bound | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _bounded(self) -> Level:
@@ -154,6 +159,8 @@ class Variability(OneTest):
         if (self.against is not None) == bounds or (self.against is not None) != (self.is_ is not None):
             hint = 'for instance against = { system = "b" }, is = "higher"; or at_most = "7%"'
             raise UnitError("variability needs `against` and `is`, or a bound", hint)
+        if self.interval < 1 or self.interval % 1:
+            raise UnitError("`interval` is a number of whole seconds", 'for instance "10s"')
         return self
 
 
@@ -171,7 +178,7 @@ _Kind = Annotated[AnyTest, Field(discriminator="kind")]
 class Claim(Table):
     """untestable: why it is; then there is no test."""
 
-    id: str = Field(min_length=1)
+    id: Line = Field(min_length=1)
     says: str = Field(min_length=1)
     evidence: Literal["direct", "analogue"] = "direct"
     analogue: str = ""
@@ -211,8 +218,8 @@ class Slip(Table):
 class Article(Table):
     format: Literal[1]
     article: Name
-    title: str
-    published: str = ""
+    title: Line
+    published: Line = ""
     source: str = ""
     setup: str = ""
     confounds: list[str] = Field(default_factory=list)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from ..analysis.decision import Open, Plain, Question, Within
-from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, alone, over_settings
+from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, alone, of_steps, over_settings
 from ..analysis.metric import Metric
 from ..analysis.wording import are_times, counted, signed_words, times_words
 from ..bundle.read import Bundle
@@ -26,13 +28,14 @@ Pairs = Sequence[tuple[CellRecord, CellRecord]]
 @dataclass(frozen=True)
 class Part:
     """about: what is measured of which cells. wanted: what the claim says of it. values: of the sides, in words.
-    shown: how a figure of its interval is written."""
+    shown: how a figure of its interval is written. notes: what was left out, or differs between pairs."""
 
     about: str
     wanted: str
     question: Question
     values: str = ""
     shown: Callable[[float], str] = signed_words
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,11 @@ def of_ratio(estimate: Estimate, low: float = 0.0, high: float = math.inf) -> Pa
     """Of two sides: how the other's value compares with the base's."""
     about = f"{estimate.objective.label} of {estimate.other} against {estimate.base}"
     sides = [estimate.objective.words(v) for v in (estimate.other_value, estimate.base_value) if v is not None]
-    return part(about, estimate.finding, low, high, values=" against ".join(sides) if len(sides) == 2 else "")
+    found = estimate.finding
+    if isinstance(found, Evidence) and found.of == "ratio" and estimate.log_ratios:
+        found = of_steps(np.asarray([*estimate.log_ratios.values()]), both=True)
+    values = " against ".join(sides) if len(sides) == 2 else ""
+    return replace(part(about, found, low, high, values=values), notes=estimate.notes)
 
 
 def bounds_words(low: float, high: float, shown: Callable[[float], str]) -> str:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..analysis.registry import metric
+from ..analysis.metric import Metric
+from ..analysis.registry import UnknownMetric, metric
 from ..bundle.files import write_text
 from ..bundle.read import Bundle
 from ..report.answer import answer_and_records
@@ -51,7 +52,7 @@ def _charts(found: ArticleFound, plans: Mapping[str, PlanMeasured]) -> Iterator[
 
 def _figures(bundle: Bundle, measures: list[str], *, over_time: bool) -> list[Figure]:
     """What is shown claims nothing, so it is not recorded as an analysis of the bundle."""
-    asked = [metric(name, bundle.plan.rates) for name in measures]
+    asked = [found for name in measures if (found := _known(name, bundle)) is not None]
     answer, _ = answer_and_records(bundle, [one for one in asked if one.name not in _CHARTS], can_record=False)
     figures = figures_of(bundle, answer)
     by_name = {figure.name: figure for figure in [*figures.files(), *figures.latency.values()]}
@@ -59,9 +60,18 @@ def _figures(bundle: Bundle, measures: list[str], *, over_time: bool) -> list[Fi
     return [by_name[name] for name in wanted if name in by_name] or [figures.throughput]
 
 
+def _known(name: str, bundle: Bundle) -> Metric | None:
+    """None of what only another plan of a claim has."""
+    try:
+        return metric(name, bundle.plan.rates)
+    except UnknownMetric:
+        return None
+
+
 def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure]]) -> Iterator[str]:
-    by = f", {found.published}" if found.published else ""
-    yield f"# {plain(found.title)}\n\nThe article `{found.article}`{by}, judged by `{found.command}`. {found.counts}.\n"
+    by = f", {plain(found.published)}" if found.published else ""
+    command = found.command.replace("`", "")
+    yield f"# {plain(found.title)}\n\nThe article `{found.article}`{by}, judged by `{command}`. {found.counts}.\n"
     if found.source:
         yield f"Source: {plain(found.source)}\n"
     if found.setup:

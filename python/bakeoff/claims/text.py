@@ -53,7 +53,8 @@ def _part_words(part: PartFound) -> str:
     """ "4 threads against 1 thread: 2.1x (1.9x to 2.3x), 12,300/s against 5,800/s; claimed: higher"."""
     values = f", {part.values}" if part.values else ""
     claimed = f"; claimed: {part.wanted}" if part.wanted else ""
-    return f"{part.about}: {part.measured}{values}{claimed}"
+    notes = "".join(f" ({note})" for note in part.notes)
+    return f"{part.about}: {part.measured}{values}{claimed}{notes}"
 
 
 def slip_words(slip: dict[str, str]) -> str:

@@ -16,8 +16,9 @@ from ..analysis.decision import Open, Peak, Plain, Statement, Within, decide
 from ..analysis.estimate import Evidence
 from ..analysis.registry import UnknownMetric, metric
 from ..analysis.undecided import more_repetitions, more_words
-from ..analysis.wording import counted, percent_words, points_words
+from ..analysis.wording import counted, percent_words
 from ..bundle.read import Bundle
+from ..bundle.resume import judged_by
 from ..errors import PlanError
 from ..findings.runs import runs_by_cell, too_few_undisturbed
 from ..model.boundary import Document
@@ -48,6 +49,7 @@ class PartFound(Document):
     wanted: str
     status: Literal["holds", "fails", "open"]
     needs: str = ""
+    notes: list[str] = Field(default_factory=list)
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
@@ -118,7 +120,10 @@ class PlanMeasured:
     @property
     def is_evidence(self) -> bool:
         """Whether there is a bundle, and disturbance left its cells enough runs."""
-        return self.bundle is not None and not any(map(too_few_undisturbed, runs_by_cell(self.bundle.runs).values()))
+        if self.bundle is None:
+            return False
+        runs = judged_by(self.bundle.runs, allow_disturbed=False)
+        return not any(map(too_few_undisturbed, runs_by_cell(runs).values()))
 
     def with_bundle(self, bundle: Bundle) -> PlanMeasured:
         return replace(self, record=bundle.plan, skipped=bundle.info.skipped, bundle=bundle, why="")
@@ -189,12 +194,30 @@ def _parts(claim: Claim, plans: Mapping[str, PlanMeasured], where: str) -> list[
         except UnknownMetric as error:
             raise PlanError(str(error), where=f"{where}, claim {claim.id}, measure", hint=error.hint) from None
         measured = Measured(cells, objective, plan.bundle, plan.why or "not run")
+        if out := _left_out(test, plan.skipped):
+            found.append((test, Part(test.kind, "", Open(out))))
+            continue
         try:
             for one in _each(test, cells):
                 found += [(one, part) for part in KINDS[one.kind](one, measured)]
         except NotHere as error:
             found.append((test, Part(test.kind, "", Open(str(error)))))
     return found
+
+
+def _left_out(test: AnyTest, skipped: Mapping[str, str]) -> str:
+    """Why "all" would be fewer systems than the plan has: one was skipped, and the test names none."""
+    own = test.model_dump()
+    sides = [one for key in ("of", "against", "where") for one in _selections(own.get(key))]
+    varied = "system" in (test.each, own.get("of"), own.get("over"), own.get("same_for"))
+    if not skipped or (not varied and sides and all("system" in one for one in sides)):
+        return ""
+    return "; ".join(f"{name} was skipped: {why}" for name, why in skipped.items())
+
+
+def _selections(said: object) -> list[dict[str, object]]:
+    found = said if isinstance(said, list) else [said]
+    return [one for one in found if isinstance(one, dict)]
 
 
 def _each(test: AnyTest, cells: Cells) -> list[AnyTest]:
@@ -220,7 +243,9 @@ def part_found(test: AnyTest, part: Part, alpha: float, parts: int, matters: flo
     question = part.question
     alpha = alpha if question.status(alpha) == "holds" else alpha / parts
     status = question.status(alpha)
-    found = PartFound(about=part.about, values=part.values, measured="", wanted=part.wanted, status=status)
+    found = PartFound(
+        about=part.about, values=part.values, measured="", wanted=part.wanted, status=status, notes=list(part.notes)
+    )
     if isinstance(question, Open):
         return found.model_copy(update={"measured": "not judged", "needs": question.why})
     if isinstance(question, Peak):
@@ -235,8 +260,11 @@ def part_found(test: AnyTest, part: Part, alpha: float, parts: int, matters: flo
     else:
         assert isinstance(evidence, Evidence)
         if evidence.of == "shares":
-            words = f"{points_words(evidence.log_ratio)} ({points_words(low, high)})"
-            return found.model_copy(update={"measured": words, "needs": "" if status != "open" else _MORE})
+            ends = [evidence.log_ratio, low, high]
+            said = [f"{100 * end:+.2g}" for end in ends]
+            words = f"{said[0]} percentage points ({said[1]} to {said[2]})"
+            figures = dict(zip(("estimate", "low", "high"), ends, strict=True))
+            return found.model_copy(update={"measured": words, "needs": "" if status != "open" else _MORE} | figures)
         ends = [math.exp(x) for x in (evidence.log_ratio, low, high)]
     shown = alike(ends, part.shown)
     words = f"{shown(ends[0])} ({shown(ends[1])} to {shown(ends[2])})"

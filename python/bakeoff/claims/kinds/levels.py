@@ -53,7 +53,7 @@ def _slope(levels: list[Scalar], found: list[Estimate]) -> Evidence | Obstacle:
     places = [math.log(x) if x and x > 0 else math.nan for x in amounts]
     weights = slope_weights(range(len(levels)) if np.isnan(places).any() else places)
     logs = np.asarray([[one.log_ratios[block] for block in blocks] for one in found])
-    return of_steps(weights[1:] @ logs)
+    return of_steps(weights[1:] @ logs, both=True)
 
 
 def peak(test: PeakTest, measured: Measured) -> Iterator[Part]:

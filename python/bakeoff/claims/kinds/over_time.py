@@ -8,6 +8,7 @@ import numpy as np
 
 from ...analysis.estimate import Evidence, Obstacle, of_steps
 from ...analysis.wording import counted
+from ...errors import PlanError
 from .. import figures
 from ..document import Change, Law, Trend
 from ..measured import Measured, Part, around_one, part, toward
@@ -29,7 +30,7 @@ def change(test: Change, measured: Measured) -> Iterator[Part]:
         if isinstance(found, Evidence):
             found = Obstacle("too few", "the runs are too short to find a change")
             if changed is not None:
-                found = of_steps(np.log(np.asarray(changed.ratios)))
+                found = of_steps(np.log(np.asarray(changed.ratios)), both=True)
                 by = counted(changed.located_by, "run", "runs")
                 values = (
                     f"cut after {changed.at} s, where {by} changed, and measured by the {len(changed.ratios)} others"
@@ -40,6 +41,9 @@ def change(test: Change, measured: Measured) -> Iterator[Part]:
 
 def law(test: Law, measured: Measured) -> Iterator[Part]:
     for cell in measured.cells.chosen(test.where):
+        if cell.rate_ops_per_s is not None:
+            hint = "the users of an open loop are not those that wait: select cells without `rate`"
+            raise PlanError("Little's law is tested in a closed loop", where=measured.cells.place, hint=hint)
         metric = figures.users_by_littles_law(measured, cell)
         about = f"throughput x mean response time against users, {measured.label(cell)}"
         yield part(about, measured.alone(cell, metric), *around_one(test.within))

@@ -35,7 +35,7 @@ def variability(test: Variability, measured: Measured) -> Iterator[Part]:
     if test.against is not None and test.is_ is not None:
         yield of_ratio(measured.ratio(test.of, test.against, metric), *toward(test.is_, test.by_at_least))
         return
-    low, high = test.at_least or 0.0, test.at_most or math.inf
+    low, high = test.at_least or 0.0, math.inf if test.at_most is None else test.at_most
     for cell in measured.cells.chosen(test.of):
         about = f"{metric.label} of {measured.label(cell)}"
         yield part(about, measured.alone(cell, metric), low, high, shown=percent_words)

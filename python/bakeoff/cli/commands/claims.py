@@ -195,10 +195,12 @@ def _run(plan: ResolvedPlan, found: PlanMeasured, options: argparse.Namespace) -
 
 
 def _unfinished(plan: ResolvedPlan, options: argparse.Namespace) -> Path | None:
+    from ...bundle.read import Bundle
     from ...schedule.target_bundle import Target
 
     try:
-        return Target(results=options.results, resume="latest").to_continue(plan)
+        found = Target(results=options.results, resume="latest").to_continue(plan)
+        return None if Bundle.open(found).info.allow_disturbed else found  # somebody's own, with other rules
     except BundleError:
         return None
 
@@ -241,6 +243,8 @@ def _tell(found: ArticleFound, plans: dict[str, PlanMeasured], options: argparse
     from ...claims.page import write_html, write_markdown
     from ...claims.text import render
 
+    if not options.json:
+        show(render(found))
     pages = {}
     if options.html is not None:
         pages["html"] = str(write_html(options.html, found, plans))
@@ -249,6 +253,5 @@ def _tell(found: ArticleFound, plans: dict[str, PlanMeasured], options: argparse
     if options.json:
         print_json(found.model_dump() | {"pages": pages})
         return
-    show(render(found))
     for page in pages.values():
         show(f"page  {page}")
