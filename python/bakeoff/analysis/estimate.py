@@ -230,7 +230,7 @@ def alone(objective: Metric, name: str, runs: Mapping[Block, RunValue]) -> Evide
 def of_steps(steps: FloatArray, of: Literal["ratio", "shares"] = "ratio", *, both: bool = False) -> Evidence:
     """steps: one a block. Log-ratios of outlying blocks are left out, so that the rest says what the typical run does.
     Where some of them speak against the rest, their sum must not: a system is not called faster for stalling seldom.
-    both: always keep all blocks beside the rest, where what they speak against is another bound than "equal"."""
+    both: always keep all blocks next to the rest, where what they speak against is another bound than "equal"."""
     whole = Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)
     out = outlying(steps) if of == "ratio" else np.zeros(steps.size, dtype=bool)
     kept = steps[~out]
