@@ -60,6 +60,8 @@ def test_a_system_without_prices_is_named() -> None:
         (PRICES.replace("date = 2026-11-20", ""), "the prices of sqlite have no `date`", 'write date = "2026-11-20"'),
         (PRICES.replace("source = 'a list'", ""), "the prices of sqlite have no `source`", "write source"),
         (PRICES.replace("2026-11-20", "'yesterday'"), '"yesterday" is not a date', "YYYY-MM-DD"),
+        (PRICES.replace("2026-11-20", "'20261120'"), '"20261120" is not a date', "YYYY-MM-DD"),
+        (PRICES.replace("2026-11-20", "'2026-W47-5'"), '"2026-W47-5" is not a date', "YYYY-MM-DD"),
         (PRICES.replace("USD", "dollars"), "", ""),
         (f"{PRICES}\nmillion_requests = 1\nmillion_reads = 1", "which pay for the same", "keep the one"),
         (f"{PRICES}\nmillion_reads = 1", "capacity units, which sqlite does not count", "million_requests"),
@@ -78,8 +80,19 @@ def test_a_misspelt_key_of_a_systems_prices_is_named_where_it_is() -> None:
     assert "[systems.sqlite] prices" in error.where
 
 
+@pytest.mark.parametrize("own", ["currency = 'EUR'", "date = 2026-11-21", "source = 'another'"])
+def test_an_inherited_amount_keeps_its_currency_date_and_source(own: str) -> None:
+    prices = f"{PRICES}\nstorage_per_gb_month = 0.1\n{TWO}\nprices = {{ machine_per_hour = 1, {own} }}"
+    error = refused(systems=prices)
+    key = own.partition(" ")[0]
+    assert error.what == f"`{key}` of b is another than in [prices], from which it has `storage_per_gb_month`"
+    assert "write `storage_per_gb_month` in the prices of b, too" in error.hint
+    same = read(systems=f"{PRICES}\n{TWO}\nprices = {{ storage_per_gb_month = 0.1, {SAID.replace(chr(10), ', ')} }}")
+    assert [cell.record.prices.currency for cell in same.cells if cell.record.prices] == ["USD", "USD"]
+
+
 def test_two_currencies_are_refused() -> None:
-    error = refused(systems=f"{PRICES}\n{TWO}\nprices = {{ currency = 'EUR' }}")
+    error = refused(systems=f"{PRICES}\n{TWO}\nprices = {{ machine_per_hour = 1, currency = 'EUR' }}")
     assert error.what == "prices in USD (sqlite) and EUR (b) cannot be compared"
 
 

@@ -35,6 +35,8 @@ def prices_of(document: PlanDocument, system: str, driver: str, source: Source) 
     for key, example in _NEEDED.items():
         if key not in said:
             raise source.error(f"the prices of {system} have no `{key}`", *place, hint=f"write {example}")
+    if document.prices is not None and own is not None:
+        _refuse_relabelled(system, document.prices, own, source)
     _check_date(said["date"], place, source)
     of_units = [name for name in _OF_UNITS if name in said]
     if of_units and "million_requests" in said:
@@ -46,11 +48,25 @@ def prices_of(document: PlanDocument, system: str, driver: str, source: Source) 
     return Prices(**said)
 
 
+def _refuse_relabelled(system: str, plans: PricesTable, own: PricesTable, source: Source) -> None:
+    """An amount belongs to the currency, date and source with which it was written."""
+    inherited = [name for name in _AMOUNTS if getattr(plans, name) is not None and getattr(own, name) is None]
+    for key in _NEEDED:
+        was, now = getattr(plans, key), getattr(own, key)
+        if inherited and None not in (was, now) and was != now:
+            what = f"`{key}` of {system} is another than in [prices], from which it has `{inherited[0]}`"
+            hint = f"write `{inherited[0]}` in the prices of {system}, too, or leave out its `{key}`"
+            raise source.error(what, "systems", system, "prices", key, hint=hint)
+
+
 def _check_date(text: str, place: tuple[str, ...], source: Source) -> None:
+    """Of the forms of ISO 8601 only the one that everybody reads."""
     try:
-        date.fromisoformat(text)
+        is_date = date.fromisoformat(text).isoformat() == text
     except ValueError:
-        raise source.error(f'"{text}" is not a date', *place, "date", hint="write YYYY-MM-DD") from None
+        is_date = False
+    if not is_date:
+        raise source.error(f'"{text}" is not a date', *place, "date", hint="write YYYY-MM-DD")
 
 
 def refuse_currencies(cells: Iterable[Cell], source: Source) -> None:
