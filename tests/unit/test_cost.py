@@ -21,6 +21,7 @@ from bakeoff.model.prices import COST, Priced, Prices
 from bakeoff.model.records.plan import SearchRecord
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 STORY = Story(threads=(8,), presets=("a",), window_s=3, warm_up_s=1)
@@ -199,10 +200,29 @@ def test_a_cost_that_only_one_of_two_searches_has_is_not_compared(tmp_path: Path
         searched(tmp_path / "small", machine_per_hour=0.2),
         searched(tmp_path / "large", replace(SEARCHED, noise=0.03)),
     )
-    assert compare([small], [large], [metric("rate")]).comparisons[1].words == "not compared: not known after"
+    assert compare([small], [large], [metric("rate")]).comparisons[1].words == "not compared: zero or not known after"
     other = searched(tmp_path / "other", replace(SEARCHED, noise=0.03), machine_per_hour=0.2, currency="EUR")
     words = compare([small], [other], [metric("rate")]).comparisons[1].words
     assert words == "not compared: the prices are in EUR and USD"
+
+
+def test_what_costs_nothing_has_no_cost_to_compare(tmp_path: Path, bundle: Bundle) -> None:
+    twin = replace(MARIADB, name="twin")
+    free = searched(tmp_path / "free", replace(SEARCHED, contenders=(MARIADB, twin)), machine_per_hour=0.0)
+    of = {MARIADB.name: prices(machine_per_hour=1.0), "twin": prices(machine_per_hour=0.0)}
+    search = answer_of(priced(free, of)).search
+    assert search
+    assert [one.cost is None for one in search.found] == [False, True]
+    assert (len(search.differences), search.cost_differences) == (1, [])
+    before = searched(tmp_path / "before", machine_per_hour=0.0)
+    after = searched(tmp_path / "after", replace(SEARCHED, noise=0.03), machine_per_hour=0.2)
+    words = compare([before], [after], [metric("rate")]).comparisons[1].words
+    assert words == "not compared: zero or not known before"
+    of = {MARIADB.name: prices(machine_per_hour=0.0), SQLITE.name: prices(machine_per_hour=0.0)}
+    fails = {"fail_if": [f"{COST} > 5%", f"{COST} > 30"], "limits": [f"{COST} < 20"]}
+    answer = answer_of(priced(bundle, of, objective=COST, **fails))
+    assert "cost per billion operations of mariadb is zero" in answer.comparisons[0].words
+    assert render_text(answer)
 
 
 def test_bundles_are_compared_by_cost_in_one_currency(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def _cost_estimate(label: str, sides: Sides, of: Bundle) -> Estimate:
     if len(currencies) > 1:
         return _obstacle(label, metric, f"the prices are in {' and '.join(currencies)}")
     if without := [name for name, found in costs.items() if len(found) < len(sides[name])]:
-        return _obstacle(label, metric, f"not known {' and '.join(without)}")
+        return _obstacle(label, metric, f"zero or not known {' and '.join(without)}")
     return _estimate(label, metric, sides, lambda capacity: capacity.cost)
 
 

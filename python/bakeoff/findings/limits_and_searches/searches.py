@@ -165,10 +165,13 @@ def cost_label(search: SearchRecord) -> str:
 
 
 def _cost(search: SearchRecord, found: Capacity, kept: Sequence[Observed]) -> CapacityCost | None:
-    """kept: the runs that kept the limits, for what they stored and requested."""
+    """kept: the runs that kept the limits, for what they stored and requested. None where nothing is paid, too: no
+    ratio to it exists."""
     cost = typical_cost(kept) if search.factor == "rate" and found.is_found else None
     prices = kept[0].prices if kept else None
     if cost is None or prices is None or not (found.estimate and found.low and found.high):
+        return None
+    if cost.per_s == cost.per_op == 0:
         return None
     at, least, most = map(cost.per_billion, (found.estimate, found.high, found.low))
     return CapacityCost(currency=prices.currency, estimate=at, low=least, high=most)
