@@ -238,7 +238,15 @@ def test_bundles_are_compared_by_cost_in_one_currency(tmp_path: Path) -> None:
     assert cost.ratio
     assert rate.ratio
     assert cost.ratio == pytest.approx(3 / rate.ratio)
+    found = compare([old], [new], [metric("rate")])
+    assert [one.unit for one in answer_of(Joined([old], [new], found.matches, "rate", "")).metrics] == ["USD"]
     priced(new, {"mariadb": prices(machine_per_hour=3.0, currency="EUR")})
+    found = compare([old], [new], [metric("rate")])
+    page = answer_of(Joined([old], [new], found.matches, "rate", ""))
+    assert page.metrics == []
+    assert all(cell.metrics.keys().isdisjoint({COST}) for cell in page.cells)
+    (told,) = (change for change in found.changed if change.key == "prices")
+    assert ("1 USD" in told.before, "3 EUR" in told.after) == (True, True)
     with pytest.raises(BundleError, match="prices in EUR and USD cannot be compared"):
         compare([old], [new], [metric(COST)])
     with pytest.raises(PlanError, match="these bundles have no prices"):

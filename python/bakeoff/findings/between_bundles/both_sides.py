@@ -13,7 +13,7 @@ from ...model.records.bundle import AnalysisRecord, FactsRecord, LoadRecord
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ..runs import runs_by_cell
-from .matching import Match
+from .matching import Match, currencies
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,8 @@ class Joined(Bundle):
         last = after[-1]
         several = len({match.after[0].system for match in matches}) > 1
         cells = [_cell(side, number, match, several=several) for side in SIDES for number, match in enumerate(matches)]
+        if len(currencies(matches)) > 1:  # no figure could be in both; what changed has the prices of each
+            cells = [cell.model_copy(update={"prices": None}) for cell in cells]
         plan = last.plan.model_copy(
             update={
                 "title": _title(before[-1], last),

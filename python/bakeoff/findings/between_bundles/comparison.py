@@ -26,7 +26,7 @@ from ..interim_analyses import fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
 from .capacities import are_searches, capacity_estimates, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
-from .matching import MATCHED, Match, factors_of, match
+from .matching import MATCHED, Match, currencies, factors_of, match
 
 BEFORE, AFTER = "before", "after"
 _OPERATIONS = "operations"
@@ -221,11 +221,9 @@ def _other_work(label: str) -> Change:
 
 
 def _refuse_currencies(matches: Sequence[Match], bundles: Sequence[Bundle]) -> None:
-    cells = [cell for match in matches for cell in (*match.before, *match.after)]
-    currencies = sorted({cell.prices.currency for cell in cells if cell.prices})
-    if len(currencies) > 1:
+    if len(found := currencies(matches)) > 1:
         hint = "compare another metric, or write the prices of both plans in one currency"
-        what = f"prices in {' and '.join(currencies)} cannot be compared"
+        what = f"prices in {' and '.join(found)} cannot be compared"
         raise BundleError(what, where=_titles(bundles), hint=hint)
 
 

@@ -49,6 +49,12 @@ class Match:
         return self.after[0].label
 
 
+def currencies(matches: Sequence[Match]) -> list[str]:
+    """Of all prices that the cells have, each once."""
+    cells = [cell for match in matches for cell in (*match.before, *match.after)]
+    return sorted({cell.prices.currency for cell in cells if cell.prices})
+
+
 @dataclass(frozen=True)
 class Matching:
     """gone: labels of cells that not every bundle has; new: of those that only bundles of `after` have."""
