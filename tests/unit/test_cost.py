@@ -225,6 +225,28 @@ def test_what_costs_nothing_has_no_cost_to_compare(tmp_path: Path, bundle: Bundl
     assert render_text(answer)
 
 
+def test_a_cost_of_requests_alone_has_no_interval_and_no_difference(tmp_path: Path) -> None:
+    twin = replace(MARIADB, name="twin")
+    bundle = searched(tmp_path / "b", replace(SEARCHED, contenders=(MARIADB, twin)), million_requests=0.25)
+    of = {MARIADB.name: prices(million_requests=0.25), "twin": prices(million_requests=0.5)}
+    search = answer_of(priced(bundle, of)).search
+    assert search
+    assert (len(search.differences), search.cost_differences) == (1, [])
+    cost = search.found[0].cost
+    assert cost
+    assert (cost.estimate, cost.low, cost.high) == (pytest.approx(250), None, None)
+    assert cost.words == "there a billion operations cost 250 USD (requests only, so no interval)"
+    old = searched(tmp_path / "old", million_requests=0.25)
+    new = searched(tmp_path / "new", replace(SEARCHED, noise=0.03), million_requests=0.5)
+    words = compare([old], [new], [metric("rate")]).comparisons[1].words
+    more = [
+        searched(tmp_path / f"{n}", replace(SEARCHED, noise=0.04 + n / 100), million_requests=n / 4) for n in (1, 2)
+    ]
+    several = compare([old, more[0]], [new, more[1]], [metric("rate")]).comparisons[1]
+    assert several.ratio == pytest.approx(2), "several searches a side differ by themselves"
+    assert words == "not compared: requests are all that is paid before and after, so no interval is known"
+
+
 def test_bundles_are_compared_by_cost_in_one_currency(tmp_path: Path) -> None:
     old, new = (
         priced(write_bundle(tmp_path / name, replace(STORY, noise=noise)), {"mariadb": prices(**said)})

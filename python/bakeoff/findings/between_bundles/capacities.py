@@ -107,6 +107,11 @@ def _cost_estimate(label: str, sides: Sides, of: Bundle) -> Estimate:
         return _obstacle(label, metric, f"the prices are in {' and '.join(currencies)}")
     if without := [name for name, found in costs.items() if len(found) < len(sides[name])]:
         return _obstacle(label, metric, f"zero or not known {' and '.join(without)}")
+    alone = all(len(found) == 1 for found in costs.values())
+    if alone and (without := [name for name, (cost,) in costs.items() if cost.low is None]):
+        return _obstacle(
+            label, metric, f"requests are all that is paid {' and '.join(without)}, so no interval is known"
+        )
     return _estimate(label, metric, sides, lambda capacity: capacity.cost)
 
 

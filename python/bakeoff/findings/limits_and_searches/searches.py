@@ -49,18 +49,23 @@ _WERE = {
 
 
 class CapacityCost(Document):
-    """Per billion operations at the capacity, with its 95 % CI, in `currency`."""
+    """Per billion operations at the capacity, with its 95 % CI, in `currency`. low, high: None where nothing is paid
+    by the hour, so that the capacity's interval says nothing of the cost."""
 
     currency: str
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
     @property
     def words(self) -> str:
         """ "there a billion operations cost 12.3 USD (95 % CI 11.9 USD to 12.8 USD)"."""
-        value, low, high = map(cost_metric(self.currency).words, (self.estimate, self.low, self.high))
-        return f"there a billion operations cost {value} (95 % CI {low} to {high})"
+        words = cost_metric(self.currency).words
+        if self.low is None or self.high is None:
+            return f"there a billion operations cost {words(self.estimate)} (requests only, so no interval)"
+        return (
+            f"there a billion operations cost {words(self.estimate)} (95 % CI {words(self.low)} to {words(self.high)})"
+        )
 
 
 class Capacity(Document):
@@ -174,7 +179,8 @@ def _cost(search: SearchRecord, found: Capacity, kept: Sequence[Observed]) -> Ca
     if cost.per_s == cost.per_op == 0:
         return None
     at, least, most = map(cost.per_billion, (found.estimate, found.high, found.low))
-    return CapacityCost(currency=prices.currency, estimate=at, low=least, high=most)
+    low, high = (least, most) if cost.per_s else (None, None)
+    return CapacityCost(currency=prices.currency, estimate=at, low=low, high=high)
 
 
 def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float | None, float | None]:
