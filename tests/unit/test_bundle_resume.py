@@ -11,6 +11,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present, hashes, refuse_changes, refuse_other_facts, words_of_break
 from bakeoff.bundle.write import BundleWriter, hold
 from bakeoff.errors import BakeoffError, BundleError
+from bakeoff.model.prices import Prices
 from bakeoff.model.records.bundle import BundleInfo, MachineFacts
 from bakeoff.model.records.plan import PlanRecord
 from builders.bundles import Story, busy, invalid, write_bundle
@@ -53,6 +54,30 @@ def test_the_same_again_and_a_grown_plan_are_no_change(bundle: Bundle) -> None:
     refuse_changes(bundle, grown)
     assert "new cells: 1" in words_of_break(bundle, grown, 4)
     assert "4 runs" in words_of_break(bundle, grown, 4)
+
+
+def at(bundle: Bundle, **said: object) -> PlanRecord:
+    prices = Prices(**{"machine_per_hour": 1.0, "currency": "USD", "date": "2026-11-20", "source": "a list", **said})
+    return bundle.plan.model_copy(
+        update={"cells": [cell.model_copy(update={"prices": prices}) for cell in bundle.plan.cells]}
+    )
+
+
+def test_other_prices_continue_a_bundle_and_are_reported_and_another_currency_does_not(bundle: Bundle) -> None:
+    begun = replace(bundle, plan=at(bundle))
+    dearer = present(begun, plan=at(bundle, machine_per_hour=3.0))
+    refuse_changes(begun, dearer)
+    system = bundle.plan.cells[0].system
+    change = (
+        f"the prices of {system} were 1 USD per hour of its machines (2026-11-20, a list) and are 3 USD per hour of its"
+        " machines (2026-11-20, a list): costs of the earlier runs are at the new ones"
+    )
+    assert words_of_break(begun, dearer, 4).count(change) == 1
+    assert "prices" not in words_of_break(begun, present(begun), 4)
+    assert f"the prices of {system} were none" in words_of_break(bundle, dearer, 4)
+    refuse_changes(bundle, dearer)
+    refused = refusal(begun, present(begun, plan=at(bundle, currency="EUR")))
+    assert refused == "the prices of this bundle are in USD, and the plan's in EUR"
 
 
 def test_other_load_machines_continue_a_bundle_and_are_reported(bundle: Bundle) -> None:

@@ -15,12 +15,12 @@ from bakeoff.cli.arguments import named
 from bakeoff.cli.commands.compare import show_found
 from bakeoff.errors import BundleError, PlanError
 from bakeoff.findings.between_bundles.both_sides import Joined
-from bakeoff.findings.between_bundles.comparison import compare
+from bakeoff.findings.between_bundles.comparison import compare, compared
 from bakeoff.model.boundary import CapacityUnits
 from bakeoff.model.prices import COST, Priced, Prices
 from bakeoff.model.records.plan import SearchRecord
 from bakeoff.model.records.run import RunRecord
-from bakeoff.report.answer import answer_of
+from bakeoff.report.answer import analysed, answer_of
 from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
@@ -129,6 +129,37 @@ def test_machines_of_one_price_differ_in_cost_as_in_throughput(bundle: Bundle) -
     assert mean.high
     assert mean.low < mean.value < mean.high
     assert any("1 USD per hour of its machines (2026-11-20, a list)" in words for words in answer.limits)
+
+
+def test_a_verdict_on_cost_does_not_outlive_its_prices(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", STORY)
+
+    def verdicts(other: float, **said: Any) -> list[str]:
+        of = {MARIADB.name: prices(machine_per_hour=1.0), SQLITE.name: prices(machine_per_hour=other, **said)}
+        fails = {"fail_if": ["rate < -5%"]}
+        answer = analysed(priced(bundle, of, objective=COST, **fails))
+        (rate,) = answer.thresholds
+        return [answer.comparisons[0].verdict, rate.status, str(answer.analysis)]
+
+    cheap = verdicts(0.001)
+    assert (cheap[0], cheap[2]) == ("lower", "1")
+    assert verdicts(0.001, date="2026-11-21") == cheap, "the day says nothing of the cost"
+    assert verdicts(1000.0) == ["higher", cheap[1], "2"]
+    assert len({one.family[-1] for one in bundle.analyses}) == 1, "the throughput is one question at all prices"
+    assert verdicts(0.001)[0] == "lower"
+
+
+def test_a_verdict_on_cost_between_bundles_does_not_outlive_their_prices(tmp_path: Path) -> None:
+    old, new = (
+        write_bundle(tmp_path / name, replace(STORY, noise=noise)) for name, noise in (("o", 0.02), ("n", 0.03))
+    )
+
+    def verdict(before: float, after: float) -> str:
+        for bundle, price in ((old, before), (new, after)):
+            priced(bundle, {MARIADB.name: prices(machine_per_hour=price)})
+        return compared([old], [new], named([COST], "--objective", [old, new])).comparisons[0].verdict
+
+    assert [verdict(1, 3), verdict(3, 1), verdict(1, 3)] == ["higher", "lower", "higher"]
 
 
 def test_it_is_in_the_report_whatever_is_compared(bundle: Bundle) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..analysis.validity.checks import ERRORS, errors_within
 from ..analysis.wording import percent_words
 from ..errors import BundleError
+from ..model.prices import Prices
 from ..model.records.bundle import CONTINUED, BundleInfo, FactsRecord, MachineFacts
 from ..model.records.plan import PlanRecord
 from ..model.records.run import RunRecord
@@ -55,6 +56,7 @@ def _changes(bundle: Bundle, now: Present) -> Iterator[tuple[str, str]]:
         )
     if (begun := _engine(bundle.info, was)) != (here := _engine(now.info, now.machine)):
         yield f"this bundle was started with {begun}, and this is {here}", f"install that version, or {_ANEW}"
+    yield from _other_currency(bundle.plan, now.plan)
     yield from _changed_inputs(bundle.info.inputs, now.info.inputs)
     yield from _lost_runs(bundle.plan, now)
     yield from _lost_facts(bundle)
@@ -70,6 +72,13 @@ def _changed_inputs(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[
     for name in was.keys() & now.keys():
         if was[name] != now[name]:
             yield f"{name} has changed since this bundle was started", f"restore it, or {_ANEW}"
+
+
+def _other_currency(was: PlanRecord, now: PlanRecord) -> Iterator[tuple[str, str]]:
+    old, new = ({cell.prices.currency for cell in plan.cells if cell.prices} for plan in (was, now))
+    if old and new and old != new:
+        what = f"the prices of this bundle are in {', '.join(sorted(old))}, and the plan's in {', '.join(sorted(new))}"
+        yield what, f"convert the new prices to {', '.join(sorted(old))}, or {_ANEW}"
 
 
 def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
@@ -144,6 +153,7 @@ def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     if was != budget:
         change = f"the error budget was {percent_words(was)} and is {percent_words(budget)}"
         words.append(f"{change}: the earlier runs are judged by the new one")
+    words += _price_changes(bundle.plan, now.plan)
     if now.info.allow_disturbed != bundle.info.allow_disturbed:
         words.append(
             "disturbed runs count from here on" if now.info.allow_disturbed else "disturbed runs count no more"
@@ -153,3 +163,19 @@ def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     if now.machine.kernel != bundle.machine.kernel:
         words.append(f"the kernel was {bundle.machine.kernel} and is {now.machine.kernel}")
     return "; ".join(words)
+
+
+def _price_changes(was: PlanRecord, now: PlanRecord) -> list[str]:
+    """Of each system once."""
+    old = {cell.id: cell.prices for cell in was.cells}
+    found = {
+        f"the prices of {cell.system} were {_words(old[cell.id])} and are {_words(cell.prices)}: costs of the earlier"
+        " runs are at the new ones"
+        for cell in now.cells
+        if cell.id in old and old[cell.id] != cell.prices
+    }
+    return sorted(found)
+
+
+def _words(prices: Prices | None) -> str:
+    return prices.words if prices else "none"

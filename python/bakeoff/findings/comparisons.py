@@ -71,7 +71,7 @@ def compare_all(contest: Contest, bundle: Bundle, runs: Runs, *, can_record: boo
     estimates = _estimates(contest, metrics, pairs, bundle, runs, claimed)
     shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
     values = [*value_thresholds(contest.plan), *analyses.limit_questions(contest.plan.limits)]
-    family = [*estimates, *shape, *values]
+    family = [*estimates, *(analyses.at_prices(one, contest.plan.cells) for one in (*shape, *values))]
     data = analyses.fingerprint(bundle.runs)
     index = analyses.place_of(past, data, family)
     before, this = (past, None) if index is None else (past[:index], past[index])
@@ -106,15 +106,19 @@ def _estimates(
     """By the question that each answers. Those over all settings are of the objective, and come last. claimed: the
     questions that earlier analyses answered."""
     found = {
-        f"{metric.name}: {other.id} against {base.id}": _estimate(contest, metric, base, other, bundle, runs)
+        analyses.at_prices(f"{metric.name}: {other.id} against {base.id}", (base,), (other,)): _estimate(
+            contest, metric, base, other, bundle, runs
+        )
         for metric in metrics
         for _, base, other in pairs
     }
     first = list(found.values())[: len(pairs)]
-    cells = ",".join(sorted({cell.id for _, base, other in pairs for cell in (base, other)}))
+    cells = {cell.id: cell for _, base, other in pairs for cell in (base, other)}
+    every = analyses.short(",".join(sorted(cells)))
 
     def question(other: str, base: str) -> str:
-        return f"{contest.objective.name}: {other} against {base} over all of {analyses.short(cells)}"
+        words = f"{contest.objective.name}: {other} against {base} over all of {every}"
+        return analyses.at_prices(words, cells.values())
 
     return found | over_all(first, question, claimed)
 

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 from ..analysis.compare import ALPHA, Comparison, Given, judge, standing
 from ..analysis.estimate import Estimate, Evidence, Obstacle
+from ..model.prices import COST
 from ..model.records.bundle import AnalysisRecord, VerdictRecord
+from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
 
 _LIMIT = "limit "
@@ -26,6 +28,14 @@ def short(text: str) -> str:
 def fingerprint(runs: Iterable[RunRecord]) -> str:
     """Of what is analysed: every run that was made, and whether it counts."""
     return short("\n".join(sorted(f"{run.id} {run.started} {run.valid}" for run in runs)))
+
+
+def at_prices(question: str, *sides: Iterable[CellRecord]) -> str:
+    """Of a cost at other prices another question, whose answer is not known from the earlier one."""
+    if COST not in question:
+        return question
+    amounts = [sorted(f"{cell.id} {cell.prices.amounts if cell.prices else ''}" for cell in side) for side in sides]
+    return f"{question} at prices {short(str(amounts))}"
 
 
 def limit_questions(limits: Iterable[str]) -> list[str]:

@@ -61,6 +61,11 @@ class Prices(Document):
         return Cost(sum(known[: len(per_s)]), sum(known[len(per_s) :]))
 
     @property
+    def amounts(self) -> str:
+        """What a cost depends on: where two have the same, all costs are the same."""
+        return self.model_dump_json(exclude={"date", "source"}, exclude_none=True)
+
+    @property
     def words(self) -> str:
         """ "0.192 USD per hour of its machines (2026-11-20, https://...)"."""
         said = {

@@ -22,7 +22,7 @@ from ...model.records.bundle import AnalysisRecord
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
 from ...suggestions import unknown
-from ..interim_analyses import fingerprint, judged, place_of, record, short
+from ..interim_analyses import at_prices, fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
 from .capacities import are_searches, capacity_estimates, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
@@ -144,12 +144,13 @@ def compare(
     changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
     refuse_meaningless([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
     of_searches = capacity_estimates(found.matches, *searched) if searching else []
-    estimates = {f"{e.objective.name}: {e.cell}": e for e in of_searches}
+    sides = {one.label: (one.before, one.after) for one in found.matches}
+    estimates = {at_prices(f"{e.objective.name}: {e.cell}", *sides[e.cell]): e for e in of_searches}
     objectives = [] if searching else objectives
     if any(o.name == COST for o in objectives):
         _refuse_currencies(found.matches, bundles)
     estimates |= {
-        f"{o.name}: {one.label}": unpaired(
+        at_prices(f"{o.name}: {one.label}", *sides[one.label]): unpaired(
             one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o)
         )
         for o in objectives
