@@ -8,6 +8,7 @@
 //!
 //! Sources: Amazon SimpleDB Developer Guide, "API Reference", "Limits", "Consistency"; of moto its source, `moto/sdb`.
 mod calls;
+mod parameters;
 mod session;
 mod xml;
 

@@ -25,8 +25,7 @@ from ..model.boundary import Document
 from ..model.records.plan import PlanRecord
 from .article import short
 from .document import AnyTest, Article, Claim, PeakTest, Trend
-from .kinds import KINDS
-from .kinds.levels import peak_words
+from .kinds import KINDS, peak_words
 from .measured import Measured, Part, alike
 from .select import Cells, NotHere
 

@@ -88,16 +88,25 @@ def add_running(p: argparse.ArgumentParser) -> None:
         help=f"create the bundle's folder in this one (default: {RESULTS})",
     )
     add_fleet(p)
-    p.add_argument(
-        "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
-    )
-    add_beside(p)
-    add_allow_cost(p)
+    add_measuring(p)
     p.add_argument(
         "--allow-disturbed",
         action="store_true",
         help="count disturbed runs and repeat none; every figure is marked as disturbed",
     )
+    p.add_argument("--no-report", action="store_true", help="write no report.html")
+    output = p.add_mutually_exclusive_group()
+    add_json(output)
+    output.add_argument("--events", action="store_true", help="print events as JSON lines on stdout, for programs")
+
+
+def add_measuring(p: argparse.ArgumentParser) -> None:
+    """Of each command that makes runs."""
+    p.add_argument(
+        "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
+    )
+    add_beside(p)
+    add_allow_cost(p)
     p.add_argument(
         "--wait-until-quiet",
         nargs="?",
@@ -107,11 +116,7 @@ def add_running(p: argparse.ArgumentParser) -> None:
         help="wait until other processes are idle, before the first run and before each repeat of a disturbed run;"
         " with a DURATION (10m) at most that long each time, then continue",
     )
-    p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
-    output = p.add_mutually_exclusive_group()
-    add_json(output)
-    output.add_argument("--events", action="store_true", help="print events as JSON lines on stdout, for programs")
 
 
 def add_allow_cost(parser: argparse.ArgumentParser) -> None:

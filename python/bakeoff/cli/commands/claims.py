@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import BakeoffError, BundleError, ExitCode, PlanError
-from ..arguments import Commands, add_allow_cost, add_beside, add_command, add_json, not_a_plan
+from ..arguments import Commands, add_command, add_json, add_measuring
 from ..output import print_json, say, show, table
 from . import run as run_command
 
@@ -49,20 +49,7 @@ def add(commands: Commands) -> None:
     p.add_argument(
         "--results", type=Path, metavar="DIR", help="folder of the plans' bundles (default: bakeoff-results)"
     )
-    p.add_argument(
-        "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
-    )
-    add_beside(p)
-    add_allow_cost(p)
-    p.add_argument(
-        "--wait-until-quiet",
-        nargs="?",
-        const="",
-        type=not_a_plan,
-        metavar="DURATION",
-        help="as of `bakeoff run`: wait until other processes are idle",
-    )
-    p.add_argument("--quiet", action="store_true", help="show no progress")
+    add_measuring(p)
     add_json(p)
 
 

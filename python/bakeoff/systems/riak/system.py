@@ -70,10 +70,10 @@ class RiakNode(ServerNode):
 
     def read_status(self) -> Status:
         stats = self._riak.get("/stats")
-        told = {name: number(stats[name]) for name in _COUNTERS if name in stats}
-        counters = {f"riak.{name}": value for name, value in told.items()}
-        if _GETS in told and _PUTS in told:
-            counters[TRANSACTIONS] = told[_GETS] + told[_PUTS]
+        known = {name: number(stats[name]) for name in _COUNTERS if name in stats}
+        counters = {f"riak.{name}": value for name, value in known.items()}
+        if _GETS in known and _PUTS in known:
+            counters[TRANSACTIONS] = known[_GETS] + known[_PUTS]
         return Status(counters, {})
 
     def read_debt(self) -> dict[str, float]:
