@@ -41,8 +41,9 @@ def short(path: Path) -> str:
 def find_plan(document: Path, article: Article, name: str, scale: str) -> Path:
     """NAME-SCALE.toml, or NAME.toml where there is one scale only: in the folder of the article's name next to the
     document, next to it, or where bakeoff keeps those of its own."""
-    beside = document.absolute().parent
-    folders = (beside / article.article, beside, beside.parent / "plans/articles" / article.article)
+    own = document.parent
+    above = document.absolute().parent.parent if own == Path() else own.parent
+    folders = (own / article.article, own, above / "plans/articles" / article.article)
     for folder in folders:
         for file in (f"{name}-{scale}.toml", f"{name}.toml"):
             if (folder / file).is_file():

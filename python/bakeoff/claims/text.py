@@ -65,4 +65,6 @@ def slip_words(slip: dict[str, str]) -> str:
 
 def _wrapped(words: str, before: str = "") -> list[str]:
     indent = " " * (len(before) - len(before.lstrip()) + (2 if before.strip() else 0))
-    return textwrap.wrap(words, WIDTH, initial_indent=before, subsequent_indent=indent, break_on_hyphens=False)
+    together = words.replace(" %", "\N{NO-BREAK SPACE}%")  # "5 %" stays on one line
+    lines = textwrap.wrap(together, WIDTH, initial_indent=before, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
