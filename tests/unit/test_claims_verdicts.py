@@ -11,6 +11,7 @@ from bakeoff.analysis.estimate import Evidence
 from bakeoff.bundle.read import Bundle
 from bakeoff.claims.document import Article, Difference, read_article
 from bakeoff.claims.measured import Part
+from bakeoff.claims.text import parts_words
 from bakeoff.claims.verdict import ArticleFound, ClaimFound, PlanMeasured, judge_article, part_found
 from bakeoff.errors import PlanError
 from bakeoff.model.records.run import RunRecord, Validity
@@ -273,3 +274,12 @@ def test_marked_runs_make_no_evidence_of_a_bundle(tmp_path: Path) -> None:
     assert not PlanMeasured(Path("p.toml"), bundle.plan, {}).with_bundle(bundle).is_evidence
     clean = write_bundle(tmp_path / "clean", SMALL)
     assert PlanMeasured(Path("p.toml"), clean.plan, {}).with_bundle(clean).is_evidence
+
+
+def test_of_several_measured_figures_each_has_its_sign(planted: Bundle, tmp_path: Path) -> None:
+    tests = "".join(f'[[claims.tests]]\nkind = "difference"\n{AT_8}is = "{word}"\n' for word in ("higher", "lower"))
+    text = CLAIM.format(id="A", measure="rate", test="").replace("[claims.test]\n", "") + tests
+    (found,) = judged(tmp_path, planted, text).claims
+    assert [words[:2] for words in parts_words(found)] == ["✓ ", "✗ "]
+    alone = verdict(tmp_path, planted, f'kind = "difference"\n{AT_8}is = "higher"')
+    assert parts_words(alone)[0].startswith("throughput of")

@@ -42,7 +42,7 @@ def parts_words(claim: ClaimFound) -> list[str]:
     """Each in words; of many, those that speak against the claim or leave it open first, and how many are left out."""
     ranked = sorted(claim.parts, key=lambda part: ("fails", "open", "holds").index(part.status))
     shown = claim.parts if len(claim.parts) <= PARTS_MAX else ranked[:PARTS_MAX]
-    found = [_part_words(part) for part in shown]
+    found = [f"{part.sign} {_part_words(part)}" if len(claim.parts) > 1 else _part_words(part) for part in shown]
     if left := ranked[len(shown) :]:
         held = sum(part.status == "holds" for part in left)
         found.append(f"and {len(left)} more, {held} of which {'is' if held == 1 else 'are'} as claimed")

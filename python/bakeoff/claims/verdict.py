@@ -53,6 +53,10 @@ class PartFound(Document):
     low: float | None = None
     high: float | None = None
 
+    @property
+    def sign(self) -> str:
+        return SIGNS[_VERDICTS[self.status]]
+
 
 class ClaimFound(Document):
     """level: of its intervals: the claims of the article share one level of 95 %. why: it is inconclusive, or not
