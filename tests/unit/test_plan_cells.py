@@ -37,6 +37,15 @@ def test_runner_and_io_vary_on_one_loaded_data_set() -> None:
     assert len({cell.load_key for cell in plan.cells if cell.record.system == "mariadb"}) == 1
 
 
+def test_the_event_log_varies_on_one_loaded_data_set_and_a_constant_one_is_the_same_cell() -> None:
+    plan = read("event_log = [false, true]", systems=SQLITE)
+    assert [cell.event_log for cell in plan.cells] == [False, True]
+    assert len({cell.load_key for cell in plan.cells}) == 1
+    for cell, said in zip(plan.cells, ("", "event_log = true"), strict=True):
+        (alone,) = read(systems=SQLITE, measure=said).cells
+        assert (alone.record.id, alone.event_log) == (cell.record.id, cell.event_log)
+
+
 def test_a_runner_that_a_system_does_not_run_on_is_refused() -> None:
     assert "sqlite does not run on the runner reactor" in refused("runner = 'reactor'").what
     assert "`io` has no meaning on the runner thread" in refused("io = 'epoll'").what
@@ -372,6 +381,7 @@ def test_what_does_not_vary_of_a_load_may_be_in_measure() -> None:
         ("'mariadb.io' = ['epoll']", "io = 'epoll'", "`io` is set twice", "[measure] io"),
         ("", "threads = 0", "`threads` must be from 1 to 100,000", "[measure] threads"),
         ("", "runner = 'fast'", "'fast' is not a level of runner", "[measure] runner"),
+        ("event_log = [false, 1]", "", "`event_log` is true or false, not 1", "event_log"),
     ],
 )
 def test_a_load_parameter_in_measure_is_checked_as_a_factor_is(

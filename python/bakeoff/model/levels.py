@@ -16,12 +16,13 @@ from .records.plan import CellRecord, PlanRecord, Scalar
 class LoadParameter:
     """How the load is made: what may be a factor, or be in [measure]. amount: it is the number of requests at once.
     most: of a count. names: its levels, where they are names; such a parameter may belong to one system only. own: a
-    kind of system may have further names."""
+    kind of system may have further names. switch: its levels are true and false."""
 
     amount: bool = False
     most: int = 0
     names: tuple[str, ...] = ()
     own: bool = False
+    switch: bool = False
 
 
 #: What reads see of writes: the last acknowledged one; that of a majority; one's own; any that is on its way.
@@ -40,6 +41,7 @@ LOAD: Mapping[str, LoadParameter] = {
     "durability": LoadParameter(names=durability.LEVELS),
     "isolation": LoadParameter(names=get_args(IsolationName)),
     "consistency": LoadParameter(names=CONSISTENCY, own=True),
+    "event_log": LoadParameter(switch=True),
 }
 #: Those that [systems.NAME] may say, too: levels that mean the same on every system.
 PORTABLE = ("durability", "isolation", "consistency")

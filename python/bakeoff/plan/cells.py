@@ -65,7 +65,8 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
     measure["witness"] = measure.pop("latency_probe")  # its first name: a cell keeps its id
     found: dict[str, Cell] = {}
     for cell in cells:
-        identity = _hash([[document.seed, cell.reset, cache, measure], _content(cell)])
+        measured = {**measure, "event_log": cell.event_log}
+        identity = _hash([[document.seed, cell.reset, cache, measured], _content(cell)])
         if twin := found.get(identity):
             raise source.error(
                 f"{twin.record.label} and {cell.record.label} are the same cell: same system, workload and load",
@@ -90,7 +91,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         **_portable(cell),
         "workload": _work(cell),
         "data": cell.record.dataset,
-        **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate")},
+        **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate", "event_log")},
         **({} if cell.routing == Routing("any") else {"routing": str(cell.routing)}),
         "pacing": cell.pacing.model_dump(),
         "limit": cell.limit.model_dump(),
@@ -261,6 +262,7 @@ class Builder:
             pacing=self._pacing(rate, clients, from_file="rate" not in load),
             limit=self._limit(workload, clients),
             retry=self._retry(workload),
+            event_log=bool(load.get("event_log")),
             data=data,
             instance_key=_key(name, kind.kind, options, record.durability, dataset),
             load_key=_key(name, kind.kind, kind.shaping_options(options, record.durability), dataset),

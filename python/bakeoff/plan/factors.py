@@ -103,6 +103,10 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
             return str(Routing.parse(level))
         except UnitError as error:
             raise source.error(f"`routing`: {error}", table, factor.name, hint=error.hint) from None
+    if LOAD[name].switch:
+        if not isinstance(level, bool):
+            raise source.error(f"`{name}` is true or false, not {level!r}", table, factor.name)
+        return level
     if not isinstance(level, int) or isinstance(level, bool):
         raise source.error(f"`{name}` counts: {level!r} is not a whole number", table, factor.name)
     if not 1 <= level <= LOAD[name].most:

@@ -43,6 +43,7 @@ class Cell:
     pacing: Pacing  # per client
     limit: Limit  # per client
     retry: Retry
+    event_log: bool
     data: str  # load | existing
     #: Cells with equal keys share one system: same name, same options, same data.
     instance_key: str

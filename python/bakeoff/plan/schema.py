@@ -114,6 +114,8 @@ def _closed(properties: Mapping[str, Schema]) -> Schema:
 
 
 def _level(parameter: LoadParameter) -> Schema:
+    if parameter.switch:
+        return {"type": "boolean"}
     if parameter.own:
         return {"type": "string", "examples": list(parameter.names)}
     if parameter.names:

@@ -126,7 +126,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("retry"),
     _measure("latency_probe"),
     _measure("vary_seed"),
-    _measure("event_log"),
+    _plan("event log", lambda b: _words(bool(b.plan.resolved.get("measure", {}).get("event_log")))),
     Condition("machine", "loud", _machine),
     Condition("load machines", "loud", _load_machines),
     Condition("clients", "loud", lambda b: {"clients run on": b.plan.fleet_words}),

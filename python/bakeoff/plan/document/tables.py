@@ -238,7 +238,7 @@ class MeasureTable(Table):
     placement: PlacementTable = Field(default_factory=PlacementTable)
     latency_probe: Annotated[Any, BeforeValidator(_latency_probe, json_schema_input_type=bool | Rate)] = False
     vary_seed: bool = False
-    event_log: bool = False
+    event_log: bool | None = None
     check_sample: int = Field(default=100, ge=0, le=10**15)
     on_node_failure: Literal["go on", "end"] = "go on"
     repeat_disturbed: int | None = Field(default=None, ge=0, le=1_000_000)
