@@ -175,9 +175,11 @@ class OpenBundle:
 
 @dataclass(frozen=True, slots=True)
 class OfSecond:
-    """second: since the warm-up began. outcome: "ok", "fail_conflict", "unknown", ..."""
+    """second: since the warm-up began. seconds: how many it is of, 1 in the first hour of a run and later 10. outcome:
+    "ok", "fail_conflict", "unknown", ..."""
 
     second: int
+    seconds: int
     operation: str
     outcome: str
     response: Histogram
@@ -192,7 +194,13 @@ def read_histograms(folder: Path, run: str) -> list[OfSecond]:
         if not unpacking.eof:
             raise ValueError("it ends too early, or is too large when unpacked")
         return [
-            OfSecond(int(one["second"]), str(one["operation"]), str(one["outcome"]), Histogram.from_hdr(one["hdr"]))
+            OfSecond(
+                int(one["second"]),
+                int(one.get("seconds", 1)),
+                str(one["operation"]),
+                str(one["outcome"]),
+                Histogram.from_hdr(one["hdr"]),
+            )
             for one in json.loads(data)["intervals"]
         ]
     except FileNotFoundError as error:

@@ -23,6 +23,7 @@ from bakeoff.analysis.percentiles import (
     merged_distribution,
     percentiles,
 )
+from bakeoff.bundle.long_files import EACH_SECOND_S, LATER_S
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
@@ -302,13 +303,18 @@ def _write_run(
     rows = _intervals(story, random, rate, threads)
     server = _server(story, random, contender, rate, writes)
     writer.run_folder(run)
-    histograms = _second_histograms(random, rows) if story.histograms else []
+    histograms = _second_histograms(random, _thinned(rows)) if story.histograms else []
     nodes = _nodes(story.nodes, rows) if story.nodes else []
     for row, beside in zip(server, nodes, strict=bool(nodes)):
         for node in story.nodes:
             row |= {f"os.{node}.rss_bytes": row["os.rss_bytes"], f"db.{node}.recv_queue": beside[f"{node}.ok"] / 100}
-    writer.run_tables(run, {"intervals": rows, "server": server, "nodes": nodes}, histograms)
+    writer.run_tables(run, {"intervals": rows, "server": _thinned(server), "nodes": nodes}, histograms)
     writer.run_result(record)
+
+
+def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is large is kept by ten seconds after an hour."""
+    return [row for row in rows if row["second"] < EACH_SECOND_S or row["second"] % LATER_S == 0]
 
 
 def _nodes(names: Sequence[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -285,6 +285,25 @@ def test_a_line_ends_where_a_second_is_missing_and_another_begins_after_it() -> 
     assert EMPTY.drawn() == []
 
 
+def test_steps_that_become_longer_after_an_hour_break_no_line() -> None:
+    seconds = np.concatenate([np.arange(3600.0), np.arange(3600.0, 9000.0, 10.0)])
+    assert len(Series.of(seconds, seconds).drawn()) == 1
+    silent = np.delete(seconds, slice(3700, 3704))
+    assert len(Series.of(silent, silent).drawn()) == 2
+
+
+def test_percentiles_of_a_long_run_are_thinned_to_seconds_that_occurred() -> None:
+    """A day: the one second of 900 ms is seen, and no value that no second had."""
+    values = 5.0 + np.arange(86_400.0) % 7
+    values[40_000] = 900.0
+    (thin,) = Series.of(np.arange(86_400.0), values).drawn(extremes=True)
+    assert len(thin) <= 300
+    assert thin.values[thin.seconds == 40_000.0].tolist() == [900.0]
+    assert all(values[int(second)] == value for second, value in zip(thin.seconds, thin.values, strict=True))
+    (short,) = Series.of(np.arange(300.0), values[:300]).drawn(extremes=True)
+    assert len(short) == 300
+
+
 def test_server_panels_show_the_operating_system_first_and_few_of_the_servers_own() -> None:
     at = np.arange(5.0)
     columns = {f"db.Thing_{n}_per_s": Series(at, at * n) for n in range(40)}

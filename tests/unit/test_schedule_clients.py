@@ -17,9 +17,10 @@ from bakeoff.model.boundary import (
     Tenths,
     WorkerCost,
 )
-from bakeoff.schedule.merge import merge_intervals, merge_results
+from bakeoff.schedule.merge import merge_results
 from bakeoff.schedule.run_record import client_records
 
+from tests.builders.seconds import seconds_of
 from tests.unit.test_schedule_merge import document, result, series
 
 EMPTY = HistogramDoc.empty()
@@ -36,7 +37,7 @@ def cost(busy: float, delay: float = 0.0) -> ClientCost:
 
 def seconds(per_tenth: int, *, mean_ns: float = 1e6, warm_up: int = 0) -> list[Interval]:
     """Of one client: some seconds of warm-up, in which nothing is reported, and of the window."""
-    ok = EMPTY.model_copy(update={"count": 10 * per_tenth, "mean_ns": mean_ns})
+    ok = document([round(mean_ns)] * 10 * per_tenth)
     return [
         Interval(
             second=second,
@@ -59,9 +60,9 @@ def told(number: int, *parts: Series, busy: float = 0.5, delay: float = 0.0, **o
 
 def records(*per_tenth: int, places: list[Place] | None = None, **other: Any) -> list[Any]:
     results = [told(n, series([1000, 2000])) for n in range(len(per_tenth))]
-    intervals = [seconds(each, warm_up=2) for each in per_tenth]
+    kept, _ = seconds_of(*(seconds(each, warm_up=2) for each in per_tenth))
     settings: dict[str, Any] = {"cores": [0, 1], "open_loop": False} | other
-    return client_records(results, places or [Place()] * len(per_tenth), intervals, **settings)
+    return client_records(results, places or [Place()] * len(per_tenth), kept.clients, **settings)
 
 
 def test_the_clients_records_add_up_to_the_run_to_the_count() -> None:
@@ -70,7 +71,9 @@ def test_the_clients_records_add_up_to_the_run_to_the_count() -> None:
         told(1, series([2000] * 7), series([70_000_000], "unknown"), busy=0.9, delay=0.05),
     ]
     whole = merge_results(parts)
-    found = client_records(parts, [Place(), Place()], [seconds(5), seconds(5)], [], open_loop=False)
+    found = client_records(
+        parts, [Place(), Place()], seconds_of(seconds(5), seconds(5))[0].clients, [], open_loop=False
+    )
     assert sum(one.ok for one in found) == whole.ok == 9
     assert sum(one.headline.count for one in found) == whole.headline.count == 10
     assert [one.errors for one in found] == [{"fail_conflict": 1}, {"unknown": 1}]
@@ -103,22 +106,24 @@ def test_the_warm_up_says_nothing_of_who_is_behind() -> None:
 
 def test_in_an_open_loop_a_client_is_behind_by_its_response_times() -> None:
     results = [told(n, series([1000]), due=7) for n in range(3)]
-    slow = [seconds(20), seconds(20), seconds(20, mean_ns=4e6)]
-    found = client_records(results, [Place()] * 3, slow, [], open_loop=True)
+    slow, _ = seconds_of(seconds(20), seconds(20), seconds(20, mean_ns=4e6))
+    found = client_records(results, [Place()] * 3, slow.clients, [], open_loop=True)
     assert [one.behind for one in found] == ["", "", "4.0 times the mean response time of the others"]
     assert [one.due for one in found] == [7, 7, 7]
 
 
 def test_a_window_too_short_to_compare_sets_nobody_apart() -> None:
     two = [told(n, series([1000])) for n in range(2)]
-    assert [one.behind for one in client_records(two, [Place()] * 2, [[], []], [], open_loop=True)] == ["", ""]
+    assert [
+        one.behind for one in client_records(two, [Place()] * 2, seconds_of([], [])[0].clients, [], open_loop=True)
+    ] == ["", ""]
 
 
 def test_tenths_of_clients_whose_clocks_are_not_known_to_a_tenth_are_not_reported() -> None:
-    intervals = [*seconds(5), *seconds(6)]
-    for interval in intervals:
+    clients = seconds(5), seconds(6)
+    for interval in [*clients[0], *clients[1]]:
         interval.series = [IntervalSeries(operation="READ", part=False, outcome="ok", response=document([1000]))]
-    assert merge_intervals(intervals, clock_bound_ns=99_000_000).tenths[0]["ok"] == 11
-    unknown = merge_intervals(intervals, clock_bound_ns=101_000_000)
-    assert unknown.tenths == []
-    assert len(unknown.rows) == SECONDS
+    assert seconds_of(*clients, clock_bound_ns=99_000_000)[1].tenths.rows[0]["ok"] == 11
+    _, unknown = seconds_of(*clients, clock_bound_ns=101_000_000)
+    assert unknown.tenths.rows == []
+    assert len(unknown.intervals.rows) == SECONDS

@@ -15,8 +15,9 @@ from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, Query
 from bakeoff.model.faults import FaultRecord, PlannedFault, events
 from bakeoff.model.records.run import NodeSilence
 from bakeoff.schedule.faults import Faults, error_ratio_outside_faults, with_effects
-from bakeoff.schedule.merge import merge_intervals
 from bakeoff.schedule.nodes import silences
+
+from tests.builders.seconds import seconds_of
 
 WAIT_S = 30.0
 
@@ -219,41 +220,43 @@ def _histogram(times_ns: list[int]) -> HistogramDoc:
 def test_the_clients_seconds_become_what_a_fault_did() -> None:
     """2 s of warm-up, 10 s of window, two clients. Killed at 4.2 s; for 0.7 s nothing ends but one that is lost."""
     full, hole = [10] * 10, [10, 10, *[0] * 7, 10]
-    intervals = [second(at, hole if at == 6 else full, unknown=int(at == 6)) for at in range(12) for _ in range(2)]
+    of_each = [second(at, hole if at == 6 else full, unknown=int(at == 6)) for at in range(12)]
+    seconds, _ = seconds_of(of_each, of_each, warm_up_s=2.0, faults=True)
     killed = FaultRecord(planned=fault("kill", at_s=4.2), begun_s=4.21, ended_s=4.7, back_s=4.88)
     never = FaultRecord(planned=fault("kill", at_s=9.9), failure="the run had already ended")
     result = ended_at(12.0)
-    found = with_effects([killed, never], merge_intervals(intervals), intervals, [result], 2.0)
+    found = with_effects([killed, never], seconds.tenths, seconds.judged, [result], 2.0)
     assert found[1].effect is None
     effect = found[0].effect
     assert effect is not None
     assert effect.without_writes_s == pytest.approx(0.8)
     assert effect.full_rate_s == pytest.approx(0.6, abs=0.11)
     assert (effect.unknown, effect.longest_wait_s) == (2, 0.7)
-    assert error_ratio_outside_faults(found, intervals, 2.0) == 0.0
-    assert error_ratio_outside_faults([never], intervals, 2.0) is None
+    assert error_ratio_outside_faults(found, seconds.judged) == 0.0
+    assert error_ratio_outside_faults([never], seconds.judged) is None
 
 
 def test_a_fault_that_was_done_when_the_window_had_ended_is_reported_and_loses_nothing() -> None:
     """2 s of warm-up, 3 s of window; the machine was late by 0.15 s."""
-    intervals = [second(at, [10] * 10) for at in range(5)]
+    seconds, _ = seconds_of([second(at, [10] * 10) for at in range(5)], warm_up_s=2.0, faults=True)
     late = FaultRecord(planned=fault("restart", at_s=2.95), begun_s=3.1, ended_s=3.2, back_s=3.4)
-    (found,) = with_effects([late], merge_intervals(intervals), intervals, [ended_at(5.0)], 2.0)
+    (found,) = with_effects([late], seconds.tenths, seconds.judged, [ended_at(5.0)], 2.0)
     assert found.effect is None
     assert found.failure == "the window ended before it was done"
-    assert error_ratio_outside_faults([found], intervals, 2.0) is None
+    assert error_ratio_outside_faults([found], seconds.judged) is None
 
 
 def test_what_faults_did_that_are_one_event_is_reported_once() -> None:
     """2 s of warm-up, 10 s of window; frozen and killed at about 4 s, restarted at 8 s."""
     hole = [10, 10, *[0] * 7, 10]
-    intervals = [second(at, hole if at == 6 else [10] * 10, unknown=3 * (at == 6)) for at in range(12)]
+    of_each = [second(at, hole if at == 6 else [10] * 10, unknown=3 * (at == 6)) for at in range(12)]
+    seconds, _ = seconds_of(of_each, warm_up_s=2.0, faults=True)
     pair = [
         FaultRecord(planned=fault("freeze", "n1", at_s=4.2), begun_s=4.22, ended_s=4.8, back_s=4.8),
         FaultRecord(planned=fault("kill", "n2", at_s=4.2), begun_s=4.21, ended_s=4.8, back_s=5.1),
     ]
     later = FaultRecord(planned=fault("restart", "n1", at_s=8.0), begun_s=8.0, ended_s=8.1, back_s=8.2)
-    found = with_effects([*pair, later], merge_intervals(intervals), intervals, [ended_at(12.0)], 2.0)
+    found = with_effects([*pair, later], seconds.tenths, seconds.judged, [ended_at(12.0)], 2.0)
     first, none, last = (record.effect for record in found)
     assert none is None
     assert first is not None
@@ -272,12 +275,12 @@ def test_faults_at_most_a_second_apart_are_one_event() -> None:
 
 def test_what_never_ended_counts_as_a_wait_at_its_age() -> None:
     """2 s of warm-up, 10 s of window; killed at 4 s, after which nothing is answered."""
-    intervals = [second(at, [10] * 10 if at < 6 else [0] * 10) for at in range(12)]
+    of_each = [second(at, [10] * 10 if at < 6 else [0] * 10) for at in range(12)]
+    seconds, _ = seconds_of(of_each, warm_up_s=2.0, faults=True)
     killed = FaultRecord(planned=fault("kill", at_s=4.0), begun_s=4.0)
-    timeline = merge_intervals(intervals)
     begun, not_begun = ended_at(12.0, unfinished_s=6.0), ended_at(12.0, backlog_s=5.8)
     for result, wait_s in ((begun, 6.0), (not_begun, 5.8)):
-        (found,) = with_effects([killed], timeline, intervals, [result], 2.0)
+        (found,) = with_effects([killed], seconds.tenths, seconds.judged, [result], 2.0)
         assert found.effect is not None
         assert found.effect.longest_wait_s == pytest.approx(wait_s, rel=0.01)
 

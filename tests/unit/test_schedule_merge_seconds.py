@@ -15,9 +15,10 @@ from bakeoff.model.boundary import (
     QueryCounts,
     Tenths,
 )
-from bakeoff.schedule.merge import merge_intervals
+from bakeoff.schedule.seconds import merge_second
 
 from tests.builders.bundles import write_bundle
+from tests.builders.seconds import seconds_of
 
 
 def document(values_ns: list[int]) -> HistogramDoc:
@@ -45,33 +46,45 @@ def node(name: str, times_ns: list[int], **failed: int) -> IntervalNode:
 
 
 def test_seconds_of_all_clients_are_one_row() -> None:
-    timeline = merge_intervals([second(0, [10] * 3), second(1, [20] * 4), second(0, [1000] * 5), second(1, [30] * 6)])
-    assert [row["ok"] for row in timeline.rows] == [8, 10]
-    assert [row["warm_up"] for row in timeline.rows] == [True, False]
-    assert timeline.rows[0]["max_ms"] == pytest.approx(1e-3, rel=1e-3)
-    assert len(timeline.histograms) == 2
-    assert timeline.nodes == []
+    one, other = [second(0, [10] * 3), second(1, [20] * 4)], [second(0, [1000] * 5), second(1, [30] * 6)]
+    seconds, kept = seconds_of(one, other)
+    assert [row["ok"] for row in kept.intervals.rows] == [8, 10]
+    assert [row.warm_up for row in seconds.rated] == [True, False]
+    assert kept.intervals.rows[0]["max_ms"] == pytest.approx(1e-3, rel=1e-3)
+    assert [(row["second"], row["seconds"]) for row in kept.histograms.rows] == [(0, 1), (1, 1)]
+    assert kept.nodes.rows == []
+
+
+def test_a_second_that_a_client_did_not_report_is_that_of_the_others() -> None:
+    _, kept = seconds_of([second(0, [10]), second(1, [10])], [second(0, [10])])
+    assert [row["ok"] for row in kept.intervals.rows] == [2, 1]
+
+
+def test_histograms_after_an_hour_are_of_ten_seconds_each_and_lose_nothing() -> None:
+    _, kept = seconds_of([second(at, [at]) for at in range(3595, 3613)])
+    rows = kept.histograms.rows
+    assert [(row["second"], row["seconds"]) for row in rows] == [
+        *((at, 1) for at in range(3595, 3600)), (3600, 10), (3610, 3),
+    ]  # fmt: skip
+    merged = Histogram.from_hdr(rows[5]["hdr"])
+    assert (merged.count, merged.min_ns, merged.max_ns) == (10, 3600, 3609)
+    assert len(kept.intervals.rows) == 18
 
 
 def test_tenths_of_all_clients_are_one_row_as_far_as_their_second_reaches() -> None:
     def tenths(ok: int, writes: int) -> Tenths:
         return Tenths(ok=[ok] * 10, writes=[writes] * 10)
 
-    timeline = merge_intervals(
-        [
-            second(7, [10], tenths=tenths(3, 1)),
-            second(7, [10], tenths=tenths(4, 2)),
-            second(8, [10], tenths=tenths(1, 0), length_s=0.25),
-        ]
-    )
-    assert timeline.tenths[:2] == [{"at_s": 7.0, "ok": 7, "writes": 3}, {"at_s": 7.1, "ok": 7, "writes": 3}]
-    assert [row["at_s"] for row in timeline.tenths[10:]] == [8.0, 8.1, 8.2]
+    whole = merge_second([second(7, [10], tenths=tenths(3, 1)), second(7, [10], tenths=tenths(4, 2))])
+    assert whole.tenths[:2] == [{"at_s": 7.0, "ok": 7, "writes": 3}, {"at_s": 7.1, "ok": 7, "writes": 3}]
+    last = merge_second([second(8, [10], tenths=tenths(1, 0), length_s=0.25)])
+    assert [row["at_s"] for row in last.tenths] == [8.0, 8.1, 8.2]
 
 
 def test_nodes_of_all_clients_are_reported_by_name_in_a_row_a_second() -> None:
     here = [node("n1", [1_000_000] * 2), node("n2", [], unknown=2, fail_refused=1)]
     there = [node("n1", [3_000_000]), node("n2", [], unknown=1)]
-    (row,) = merge_intervals([second(4, [10], nodes=here), second(4, [10], nodes=there)]).nodes
+    row = merge_second([second(4, [10], nodes=here), second(4, [10], nodes=there)]).nodes
     assert (row["second"], row["n1.ok"], row["n1.errors"], row["n1.reconnects"]) == (4, 3, 0, 2)
     assert row["n1.max_ms"] == pytest.approx(3, rel=1e-3)
     assert (row["n2.ok"], row["n2.errors"], row["n2.unknown"], row["n2.fail_refused"]) == (0, 4, 3, 1)
@@ -83,8 +96,8 @@ def test_a_bundle_keeps_tenths_and_nodes_and_one_from_before_has_none(tmp_path: 
     run = bundle.runs[0].id
     assert (bundle.tenths(run), bundle.nodes(run)) == (None, None)
     tenths = Tenths(ok=[2] * 10, writes=[1] * 10)
-    timeline = merge_intervals([second(0, [10], tenths=tenths, nodes=[node("n1", [10]), node("n2", [])])])
-    BundleWriter(bundle.folder).run_tables(run, {"tenths": timeline.tenths, "nodes": timeline.nodes}, [])
+    made = merge_second([second(0, [10], tenths=tenths, nodes=[node("n1", [10]), node("n2", [])])])
+    BundleWriter(bundle.folder).run_tables(run, {"tenths": made.tenths, "nodes": [made.nodes]}, [])
     kept, nodes = bundle.tenths(run), bundle.nodes(run)
     assert kept is not None
     assert nodes is not None

@@ -15,22 +15,15 @@ from bakeoff.plan.read import resolve
 from bakeoff.schedule.machine_sharing import shares_cores
 from bakeoff.schedule.phases import spec
 from bakeoff.schedule.run_record import _before_faults, client_verdict, steadiness
+from bakeoff.schedule.seconds import RatedSecond
 from bakeoff.systems.base import System
 
 from tests.builders.judged import judged
 from tests.builders.plans import MARIADB, read
 
 
-def second(at: int, ok: int, *, warm_up: bool = False, length_s: float = 1.0) -> dict[str, Any]:
-    """A row of intervals.parquet."""
-    rate = ok / length_s
-    return {
-        "second": at,
-        "length_s": length_s,
-        "warm_up": warm_up,
-        "rate_ops_per_s": rate,
-        "mean_ms": 1.0 if ok else None,
-    }
+def second(at: int, ok: int, *, warm_up: bool = False, length_s: float = 1.0) -> RatedSecond:
+    return RatedSecond(at, length_s, warm_up, rate_ops_per_s=ok / length_s, mean_ms=1.0 if ok else None)
 
 
 def test_a_stall_of_whole_seconds_is_seen_in_both_loops() -> None:
@@ -165,4 +158,4 @@ def test_steady_state_is_that_of_the_seconds_before_the_first_fault() -> None:
     plan: Any = SimpleNamespace(warm_up_s=10.0)
     assert len(_before_faults(record, plan, seconds)) == 80
     record.faults = [FaultRecord(planned=PlannedFault(at_s=20, node="server", do="kill"), begun_s=20.3)]
-    assert [row["second"] for row in _before_faults(record, plan, seconds)] == list(range(30))
+    assert [one.second for one in _before_faults(record, plan, seconds)] == list(range(30))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from bakeoff.provision import os_metrics, other_processes
 from bakeoff.provision.os_metrics import Process, Sample
+from bakeoff.schedule import nodes as nodes_module
 from bakeoff.schedule import sampler as sampler_module
 from bakeoff.schedule.nodes import Look
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
+from builders.seconds import Rows
 from builders.systems import Told, configured
 
 
@@ -142,7 +145,7 @@ def test_no_core_does_more_than_a_second_of_work_in_a_second_however_late_a_look
 def test_a_window_of_a_second_is_looked_at_before_its_engine_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(monkeypatch)
     sampler = Sampler(system(), kernel.server, 0, 0.2, 1.0, [0, 1])
-    for kernel.now_s in [at_s for at_s in sampler._times() if at_s <= 1.2]:
+    for kernel.now_s in takewhile(lambda at_s: at_s <= 1.2, sampler._times()):
         if kernel.now_s == 1.2:
             kernel.server = []  # the engine: it ends with the window
         sampler.last_look()
@@ -211,3 +214,54 @@ def test_of_a_throttled_group_what_is_not_ours_is_others() -> None:
         for at_s in (1.0, 2.0, 3.0)
     ]
     assert sampler.machine().throttled_others_ratio == pytest.approx(0.25)
+
+
+class Sampled:
+    """A server of which every sample is kept, and the same one of which all but the latest are dropped. It commits
+    twice a second, and is silent from second 500 to 510."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kernel = Kernel(monkeypatch)
+        monkeypatch.setattr(
+            nodes_module, "time", SimpleNamespace(time=lambda: self.kernel.now_s, monotonic=lambda: 0.0)
+        )
+
+    def sampled(self, seconds: int, window: tuple[float, float | None], table: Rows | None) -> Sampler:
+        node = Told("server")
+        node.pids = lambda: self.kernel.server  # type: ignore[method-assign]
+        found = system(nodes=lambda: [node], capabilities=lambda: SimpleNamespace(embedded=False))
+        length_s = None if window[1] is None else window[1] - window[0]
+        sampler = Sampler(found, [os.getpid()], 0, window[0], length_s, [0, 1], cast(Any, table))
+        (watch,) = sampler._watches
+        for second in range(seconds):
+            self.kernel.now_s = float(second)
+            watch.last_asked = Look(float(second), tick=sampler._tick)
+            told = {} if 500 < second < 510 else {"commits": 2.0 * second}
+            watch.looks.append(Look(float(second), told, tick=sampler._tick))
+            sampler.last_look()
+            if table is not None and len(sampler._looks) >= 240:
+                sampler._drop_old()
+        sampler.finish()
+        return sampler
+
+
+@pytest.mark.parametrize("window", [(0.0, 900.0), (100.5, 300.25), (30.0, None), (700.0, 999.0), (350.0, 360.0)])
+@pytest.mark.parametrize("each_second_s", [3600, 400])
+def test_samples_that_were_dropped_are_missed_nowhere(
+    monkeypatch: pytest.MonkeyPatch, window: tuple[float, float | None], each_second_s: int
+) -> None:
+    monkeypatch.setattr(sampler_module, "EACH_SECOND_S", each_second_s)
+    world, table = Sampled(monkeypatch), Rows()
+    every, latest = world.sampled(1000, window, None), world.sampled(1000, window, table)
+    assert len(latest._looks) < 240
+    assert len(latest._watches[0].looks) < 240
+    assert len(latest._old_looks) < 12
+    assert table.rows == every.rows()
+    assert len(table.rows) == (999 if each_second_s == 3600 else 460)
+    assert sum(row["length_s"] for row in table.rows) == 999.0
+    for sampler in (every, latest):
+        sampler.window_ended(window[1] or 990.0)
+    assert latest.machine() == every.machine()
+    assert latest.window_usage() == every.window_usage()
+    assert latest.window_usage().cpu_s == pytest.approx((window[1] or 990.0) - window[0])
+    assert latest.silences() == every.silences() != []

@@ -10,7 +10,6 @@ another name is somebody else's, and is never removed.
 from __future__ import annotations
 
 import errno
-import gzip
 import os
 import re
 import secrets
@@ -18,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import IO
 
 from .. import input_files
 from ..errors import BakeoffError, BundleError
@@ -27,7 +27,11 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_bytes(root: Path, name: str, data: bytes) -> Path:
-    """Writes a temporary file next to root/name, then renames it: a reader never sees half a file."""
+    return write_file(root, name, lambda file: file.write(data))
+
+
+def write_file(root: Path, name: str, write: Callable[[IO[bytes]], object]) -> Path:
+    """Has a temporary file written next to root/name, then renames it: a reader never sees half a file."""
     *folders, last = PurePath(name).parts
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -35,7 +39,7 @@ def write_bytes(root: Path, name: str, data: bytes) -> Path:
             part = f".{last}.{secrets.token_hex(6)}.part"
             try:
                 with open(part, "wb", opener=lambda new, _: os.open(new, _NEW_FILE, 0o666, dir_fd=folder)) as file:
-                    file.write(data)
+                    write(file)
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(part, last, src_dir_fd=folder, dst_dir_fd=folder)
@@ -50,10 +54,6 @@ def write_bytes(root: Path, name: str, data: bytes) -> Path:
 
 def write_text(root: Path, name: str, text: str) -> Path:
     return write_bytes(root, name, text.encode())
-
-
-def write_gzip(root: Path, name: str, text: str) -> Path:
-    return write_bytes(root, name, gzip.compress(text.encode(), compresslevel=3, mtime=0))
 
 
 def make_folder(root: Path, name: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import secrets
@@ -20,6 +19,7 @@ from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineF
 from ..model.records.plan import PlanRecord
 from ..model.records.run import RunRecord
 from . import files, resume
+from .long_files import RunFiles
 from .read import Bundle
 
 if TYPE_CHECKING:
@@ -191,11 +191,17 @@ class BundleWriter:
         self, run: str, tables: Mapping[str, Sequence[Mapping[str, Any]]], histograms: Sequence[Mapping[str, Any]]
     ) -> None:
         """Tables without rows are left out."""
-        folder = self.run_folder(run)
+        kept = self.run_files(run)
         for name, rows in tables.items():
-            if rows:
-                files.write_bytes(folder, f"{name}.parquet", parquet(rows))
-        files.write_gzip(folder, "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
+            for row in rows:
+                getattr(kept, name).add(row)
+        for row in histograms:
+            kept.histograms.add(row)
+        kept.finish()
+
+    def run_files(self, run: str) -> RunFiles:
+        self.run_folder(run)
+        return RunFiles(self.folder, run)
 
     def run_result(self, record: RunRecord) -> None:
         """The last file of a run. In a bundle of somebody who allows disturbed runs it counts though it was one."""
@@ -214,14 +220,6 @@ def _analysed_repetitions_of_old(bundle: Bundle) -> list[int]:
 
 def dumps(document: Document) -> str:
     return document.model_dump_json(indent=1) + "\n"
-
-
-def parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Rows as a Parquet file; a column that a row lacks is null there."""
-    import pyarrow as pa
-
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    return packed(pa.table({name: [row.get(name) for row in rows] for name in columns}))
 
 
 def packed(table: pa.Table) -> bytes:

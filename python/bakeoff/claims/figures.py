@@ -48,9 +48,9 @@ def _counted(bundle: Bundle, operations: list[str], run: RunRecord) -> tuple[Flo
     first = round(bundle.plan.warm_up_s)
     counts = np.zeros(int(run.window_s))
     for one in read_histograms(bundle.folder, run.id):
-        inside = 0 <= one.second - first < counts.size
-        if inside and one.outcome == "ok" and any(same_operation(one.operation, name) for name in operations):
-            counts[one.second - first] += one.response.count
+        if one.outcome == "ok" and any(same_operation(one.operation, name) for name in operations):
+            begin, end = one.second - first, one.second - first + one.seconds
+            counts[max(begin, 0) : max(end, 0)] += one.response.count / one.seconds
     return np.arange(counts.size, dtype=float), counts
 
 

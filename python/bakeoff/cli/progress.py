@@ -20,8 +20,8 @@ from ..model.boundary import Document, Interval, Progress
 from ..model.records.run import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..schedule.conductor import View
-from ..schedule.merge import merge_intervals
 from ..schedule.run_order import Slot
+from ..schedule.seconds import merge_second
 from .event_schema import Begin, CellAdded, CellDescription, Loading, Phase, RunBegins, RunEnds, Second, WarningEvent
 from .output import flush, say, show
 
@@ -273,7 +273,7 @@ class Events(Line):
         clients = self._seconds[interval.second]
         clients.append(interval)
         if len(clients) == self._clients:
-            emit(Second(run=self._run, **merge_intervals(self._seconds.pop(interval.second)).rows[0]))
+            emit(Second(run=self._run, **merge_second(self._seconds.pop(interval.second)).row))
         super().interval(interval)
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
 
 from ..analysis import faults as analysis
 from ..errors import BakeoffError
 from ..model import faults as model
-from ..model.boundary import Interval, RunResult
+from ..model.boundary import RunResult
 from ..model.faults import FaultRecord, PlannedFault
 from ..provision.server import ManagedServer
-from .merge import Timeline
 
 #: Between two attempts to end a server that is starting but no longer needed.
 _INSISTS_EVERY_S = 0.1
@@ -151,21 +147,20 @@ class Faults:
 
 def with_effects(
     records: Sequence[FaultRecord],
-    timeline: Timeline,
-    intervals: Sequence[Interval],
+    tenths: analysis.Tenths,
+    seconds: Sequence[analysis.Second],
     results: Sequence[RunResult],
     warm_up_s: float,
 ) -> list[FaultRecord]:
     """records: in the order of time. The first fault of an event that was carried out in the window has the event's
-    effect. timeline: made of the intervals."""
+    effect. tenths: empty where they are not known."""
     window_s = max(result.window_end_s for result in results) - warm_up_s
     records = [_late(record) if _began(record) >= window_s else record for record in records]
     numbered = model.events([record.planned for record in records])
     carried_out = [[n for n in numbers if _began(records[n]) < window_s] for numbers in numbered]
     events = [numbers for numbers in carried_out if numbers]
-    if not events or not timeline.tenths:
+    if not events or not len(tenths.start_s):
         return records
-    tenths, seconds = tenths_of(timeline.tenths, warm_up_s), seconds_of(intervals, warm_up_s)
     failures_s = [sample.at_s - warm_up_s for result in results for sample in result.errors]
     begun_s = [min(_began(records[n]) for n in numbers) for numbers in events]
     oldest_s = max((_oldest_s(result) for result in results), default=0.0)
@@ -205,34 +200,7 @@ def _oldest_s(result: RunResult) -> float:
     return max(result.unfinished.max_ns, result.backlog.max_ns) / 1e9
 
 
-def error_ratio_outside_faults(
-    records: Sequence[FaultRecord], intervals: Sequence[Interval], warm_up_s: float
-) -> float | None:
+def error_ratio_outside_faults(records: Sequence[FaultRecord], seconds: Sequence[analysis.Second]) -> float | None:
     """None: no fault touched a server."""
     felt = [(r.begun_s, r.begun_s + r.effect.felt_s) for r in records if r.begun_s is not None and r.effect is not None]
-    return analysis.error_ratio_outside_faults(felt, seconds_of(intervals, warm_up_s)) if felt else None
-
-
-def tenths_of(rows: Sequence[Mapping[str, float]], warm_up_s: float) -> analysis.Tenths:
-    """rows: of tenths.parquet."""
-    at_s, ok, writes = (np.array([row[name] for row in rows], dtype=np.float64) for name in ("at_s", "ok", "writes"))
-    return analysis.Tenths(at_s - warm_up_s, ok, writes)
-
-
-def seconds_of(intervals: Iterable[Interval], warm_up_s: float) -> list[analysis.Second]:
-    """Of all clients together, whole operations alone."""
-    by_second: dict[int, list[Interval]] = defaultdict(list)
-    for interval in intervals:
-        by_second[interval.second].append(interval)
-    return [_second(second - warm_up_s, group) for second, group in sorted(by_second.items())]
-
-
-def _second(start_s: float, group: Sequence[Interval]) -> analysis.Second:
-    whole = [series for interval in group for series in interval.series if not series.part and series.response.count]
-    return analysis.Second(
-        start_s=start_s,
-        ok=sum(s.response.count for s in whole if s.outcome == "ok"),
-        failed=sum(s.response.count for s in whole if s.outcome not in ("ok", "unknown")),
-        unknown=sum(s.response.count for s in whole if s.outcome == "unknown"),
-        longest_ms=max((s.response.max_ns / 1e6 for s in whole), default=0.0),
-    )
+    return analysis.error_ratio_outside_faults(felt, seconds) if felt else None

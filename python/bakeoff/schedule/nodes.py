@@ -108,6 +108,7 @@ class NodeWatch:
 
     def __init__(self, node: Node, epoch_s: float) -> None:
         self.node = node
+        #: Without those that were forgotten.
         self.looks: list[Look] = []
         #: Without what it told, if it did.
         self.last_asked: Look | None = None
@@ -115,6 +116,8 @@ class NodeWatch:
         self.failure = ""
         self._epoch_s = epoch_s
         self._answered_at: float | None = None  # monotonic; None: it has never answered
+        self._forgotten: Look | None = None  # the last of them that told something
+        self._silences: list[tuple[Look, Look]] = []  # between forgotten ones
         self._asked: list[int] = []
         self._turn = threading.Condition()
         self._over = False
@@ -145,7 +148,7 @@ class NodeWatch:
 
     def silences(self, window_start_s: float) -> list[NodeSilence]:
         """Of a node that answers at times: between its last answer and the next, if there was one."""
-        answered = [look for look in self.looks if look.told]
+        answered = self._answered(self.looks)
         last = [self.last_asked] if self.last_asked and answered and self.last_asked.tick > answered[-1].tick else []
         return [
             NodeSilence(
@@ -153,9 +156,20 @@ class NodeWatch:
                 from_s=before.at_s - window_start_s,
                 to_s=after.at_s - window_start_s if after.told else None,
             )
-            for before, after in pairwise([*answered, *last])
-            if after.at_s - before.at_s > SILENT_S and after.tick - before.tick > SILENT_ASKED
+            for before, after in [*self._silences, *_silent([*answered, *last])]
         ]
+
+    def forget(self, before_tick: int) -> None:
+        """Drops the samples before this one, but not when it was silent."""
+        gone = [look for look in self.looks if look.tick < before_tick]
+        answered = self._answered(gone)
+        self._silences += _silent(answered)
+        self._forgotten = answered[-1] if answered else None
+        del self.looks[: len(gone)]  # the watch itself may add one meanwhile
+
+    def _answered(self, looks: Sequence[Look]) -> list[Look]:
+        """With the last one that was forgotten."""
+        return [*([self._forgotten] if self._forgotten else []), *(look for look in looks if look.told)]
 
     def _answer_all(self) -> None:
         while (tick := self._next()) is not None:
@@ -181,6 +195,15 @@ class NodeWatch:
         if look.told:
             self._answered_at = time.monotonic()
         self.looks.append(look)
+
+
+def _silent(answered: Sequence[Look]) -> list[tuple[Look, Look]]:
+    """The pairs of samples between which the node was silent."""
+    return [
+        (before, after)
+        for before, after in pairwise(answered)
+        if after.at_s - before.at_s > SILENT_S and after.tick - before.tick > SILENT_ASKED
+    ]
 
 
 @dataclass

@@ -30,12 +30,13 @@ from . import run_record
 from .faults import Faults, error_ratio_outside_faults, with_effects
 from .instance import Instance
 from .machine_sharing import Others, cores_of, shares_cores
-from .merge import Merged, merge_intervals, merge_results
+from .merge import Merged, merge_results
 from .nodes import SERVER_SILENCE_S, FrozenNodes, by_node
 from .phases import ended_servers_named, spec
 from .run_order import Slot
 from .run_record import Measured, client_records, machine_of
 from .sampler import Sampler
+from .seconds import Seconds
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
@@ -85,14 +86,12 @@ def make(
     watcher.stage("checking")
     checks = _check(cell, plan, instance, folder, measured)
     write_text(folder, "server.log", system.log_tail(200))
-    intervals = [interval for of_client in measured.intervals for interval in of_client]
-    bound_ns = max(place.clock_bound_ns for place in measured.places)
-    timeline = merge_intervals(intervals, clock_bound_ns=bound_ns)
-    seconds = {"intervals": timeline.rows, "tenths": timeline.tenths, "nodes": timeline.nodes}
-    writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
+    seconds = measured.seconds
+    measured.sampler.finish()
+    seconds.finish(clock_bound_ns=max(place.clock_bound_ns for place in measured.places))
     record = run_record.record(slot, cell, plan, started, measured, merged, server, checks)
-    record.faults = with_effects(measured.faults, timeline, intervals, measured.results, plan.warm_up_s)
-    record.error_ratio_outside_faults = error_ratio_outside_faults(record.faults, intervals, plan.warm_up_s)
+    record.faults = with_effects(measured.faults, seconds.tenths, seconds.judged, measured.results, plan.warm_up_s)
+    record.error_ratio_outside_faults = error_ratio_outside_faults(record.faults, seconds.judged)
     record.disk_was_quiet = disk_was_quiet
     record.reload_s = instance.reloaded_s
     record.engine_warnings += instance.phases.warnings()
@@ -100,12 +99,12 @@ def make(
     record.clients = client_records(
         measured.results,
         measured.places,
-        measured.intervals,
+        seconds.clients,
         plan.measure.placement.client,
         open_loop=record.due is not None,
     )
     record.verdict = run_record.client_verdict(record, cell)
-    record.validity = run_record.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
+    record.validity = run_record.validity(record, cell, plan, measured.results, seconds.rated, measured.alive_after)
     if instance.started_again:
         record.validity.append(run_record.started_again(cell.record.system, instance.started_again))
     writer.run_result(record)
@@ -136,7 +135,8 @@ def _measure(
 ) -> Measured:
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
-    intervals: list[list[Interval]] = [[] for _ in range(cell.clients)]
+    kept = writer.run_files(slot.run)
+    seconds = Seconds(kept, cell.clients, plan.warm_up_s, faults=bool(cell.record.faults))
     with ended_servers_named(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
         ready = _wait_ready(engines, cell, watcher)
@@ -145,16 +145,16 @@ def _measure(
         window_unix_s = begin_ns / 1e9 + plan.warm_up_s
         faults = Faults(cell.record.faults, system.servers(), instance.rejoin, engines.mark, window_unix_s)
         cores = cores_of(plan, server=system.managed and not system.capabilities().embedded)
-        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
+        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores, kept.server)
         sampler.start()
         faults.start()
         beside, nodes, whole = set(others()), FrozenNodes(lambda words: watcher.message(f"{slot.run}: {words}")), False
         try:
             for client, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
-                    if not any(intervals):
+                    if seconds.empty:
                         watcher.placed(len({machine_of(place) for place in engines.places()}))
-                    intervals[client].append(event)
+                    seconds.add(client, event)
                     watcher.interval(event)
                     beside.update(others())
                 if isinstance(event, Mark):
@@ -178,7 +178,7 @@ def _measure(
     sampler.window_ended(max(r.window_end_s for r in results))
     faults.heal()
     alive = not nodes.all_frozen and system.answers()
-    return Measured(ready, results, places, intervals, sampler, faults.records, warnings, alive, sorted(beside))
+    return Measured(ready, results, places, seconds, sampler, faults.records, warnings, alive, sorted(beside))
 
 
 def _start_clients(
@@ -197,7 +197,7 @@ def _start_clients(
         document.latency_probe_rate_ops_per_s = plan.measure.latency_probe_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
-        if plan.measure.event_log:
+        if cell.event_log:
             log = writer.run_folder(slot.run) / ("events.csv" if client == 0 else f"events.{client}.csv")
             document.event_log = EventLogSpec(path=str(log.absolute()), test_id=slot.run, database=cell.record.system)
         path = writer.run_spec(slot.run, client, document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..analysis.validity.slow_clients import FloatArray, behind_in_rate, behind_
 from ..analysis.wording import counted
 from ..errors import BakeoffError
 from ..fleet.engines import ClientsLost, Place
-from ..model.boundary import Check, Interval, Open, Ready, RunResult
+from ..model.boundary import Check, Open, Ready, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.faults import FaultRecord
 from ..model.records.run import ClientVerdict, RunRecord, ServerSide, Validity
@@ -28,6 +28,7 @@ from .merge import Merged, merge_results
 from .nodes import silences
 from .run_order import Slot
 from .sampler import Sampler
+from .seconds import ClientSeconds, RatedSecond, Seconds
 
 #: Fields that a record has from the merged results, and those that it adds up over clients.
 _OF_ALL = (
@@ -45,8 +46,7 @@ class Measured:
     ready: list[Ready]
     results: list[RunResult]
     places: list[Place]
-    #: Of each client.
-    intervals: list[list[Interval]]
+    seconds: Seconds
     sampler: Sampler
     faults: list[FaultRecord]
     warnings: list[str]
@@ -133,13 +133,10 @@ def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) ->
     )
 
 
-_TENTHS = 10
-
-
 def client_records(
     results: Sequence[RunResult],
     places: Sequence[Place],
-    intervals: Sequence[Sequence[Interval]],
+    seconds: Sequence[ClientSeconds],
     cores: Sequence[int],
     *,
     open_loop: bool,
@@ -151,7 +148,7 @@ def client_records(
     here = len(cores) or len(os.sched_getaffinity(0))
     pairs = enumerate(zip(results, places, strict=True))
     records = [_record(number, result, place, here, open_loop=open_loop) for number, (result, place) in pairs]
-    return _with_behind(records, intervals, open_loop=open_loop)
+    return _with_behind(records, seconds, open_loop=open_loop)
 
 
 def machine_of(place: Place) -> str:
@@ -187,11 +184,13 @@ def _record(number: int, result: RunResult, place: Place, here: int, *, open_loo
 
 
 def _with_behind(
-    records: list[ClientRecord], intervals: Sequence[Sequence[Interval]], *, open_loop: bool
+    records: list[ClientRecord], seconds: Sequence[ClientSeconds], *, open_loop: bool
 ) -> list[ClientRecord]:
-    windows = [[i for i in sorted(own, key=lambda i: i.second) if not i.warm_up] for own in intervals]
-    found = behind_in_response(*_seconds(windows)) if open_loop else []
-    words = {each.client: each.words for each in [*found, *behind_in_rate(_ended(windows))]}
+    """By client and second (or tenth of one), for as long as all clients had a window."""
+    counts, sums = _even([each.ok for each in seconds]), _even([each.response_ns for each in seconds])
+    found = behind_in_response(counts, sums / np.maximum(counts, 1)) if open_loop else []
+    ended = _even([each.tenths for each in seconds])
+    words = {each.client: each.words for each in [*found, *behind_in_rate(ended)]}
     kept_up = [record for record in records if record.number not in words]
     return [
         record.model_copy(update={"behind": words[record.number], "signs": signs(record, kept_up)})
@@ -199,19 +198,6 @@ def _with_behind(
         else record
         for record in records
     ]
-
-
-def _ended(windows: Sequence[Sequence[Interval]]) -> FloatArray:
-    """Operations that ended ok, by client and tenth of a second, for as long as all clients had a window."""
-    return _even([[count for i in own for count in i.tenths.ok[: round(_TENTHS * i.length_s)]] for own in windows])
-
-
-def _seconds(windows: Sequence[Sequence[Interval]]) -> tuple[FloatArray, FloatArray]:
-    """Of what ended ok, by client and second: how many, and their mean response time in ns."""
-    ok = [[[s.response for s in i.series if not s.part and s.outcome == "ok"] for i in own] for own in windows]
-    counts = _even([[sum(h.count for h in second) for second in own] for own in ok])
-    sums = _even([[sum(h.mean_ns * h.count for h in second) for second in own] for own in ok])
-    return counts, sums / np.maximum(counts, 1)
 
 
 def _even(rows: Sequence[Sequence[float]]) -> FloatArray:
@@ -275,7 +261,7 @@ def validity(
     cell: Cell,
     plan: ResolvedPlan,
     results: Sequence[RunResult],
-    seconds: Sequence[Mapping[str, Any]],
+    seconds: Sequence[RatedSecond],
     server_alive: bool,
 ) -> list[Validity]:
     run = JudgedRun(
@@ -294,22 +280,19 @@ def validity(
     return findings(run)
 
 
-def _before_faults(
-    record: RunRecord, plan: ResolvedPlan, seconds: Sequence[Mapping[str, Any]]
-) -> Sequence[Mapping[str, Any]]:
+def _before_faults(record: RunRecord, plan: ResolvedPlan, seconds: Sequence[RatedSecond]) -> Sequence[RatedSecond]:
     """The seconds before the first fault: later ones are meant to be unsteady."""
     begun = [fault.begun_s for fault in record.faults if fault.begun_s is not None]
-    return [row for row in seconds if not begun or row["second"] + 1 <= plan.warm_up_s + min(begun)]
+    return [one for one in seconds if not begun or one.second + 1 <= plan.warm_up_s + min(begun)]
 
 
-def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> steady.SteadyState | None:
+def steadiness(seconds: Sequence[RatedSecond], *, open_loop: bool) -> steady.SteadyState | None:
     """Judged on the rate in a closed loop, on the mean response time in an open one (where the rate is given)."""
-    whole = [row for row in seconds if not row["warm_up"] and row["length_s"] > 0.99]
+    whole = [one for one in seconds if not one.warm_up and one.length_s > 0.99]
     if not whole:
         return None
-    rates = [float(row["rate_ops_per_s"]) for row in whole]
-    times = [math.nan if row["mean_ms"] is None else float(row["mean_ms"]) for row in whole]
-    return steady.judge(rates, response_ms=times if open_loop else None)
+    times = [math.nan if one.mean_ms is None else one.mean_ms for one in whole]
+    return steady.judge([one.rate_ops_per_s for one in whole], response_ms=times if open_loop else None)
 
 
 def started_again(system: str, words: str) -> Validity:

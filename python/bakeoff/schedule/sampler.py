@@ -1,5 +1,8 @@
 """Samples the servers once a second, on the run's own time axis, from the outside (operating system) and the inside
-(their own counters: node_watch). Threads of the controller: the measuring process knows nothing of them."""
+(their own counters: node_watch). Threads of the controller: the measuring process knows nothing of them.
+
+A server reports hundreds of counters. So samples that are some minutes old become rows of the bundle and are dropped,
+except for those around the window's ends."""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain, pairwise
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
+from heapq import merge
+from itertools import chain, count, groupby, pairwise
 
+from ..bundle.long_files import EACH_SECOND_S, LATER_S, LongTable
 from ..model.records.run import MachineSide, NodeSilence, ServerSide
 from ..provision import other_processes
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
@@ -37,6 +43,9 @@ _OURS = "machine.ours_cpu_s"
 #: Between two samples. A later one was delayed.
 _LOOK_EVERY_S = 1.0
 _LATE_S = 0.5
+#: The samples that are always kept: a node may answer late, and operations alone may limit the window, whose end is
+#: then known some seconds after it.
+_KEPT = 120
 
 
 class Sampler:
@@ -54,7 +63,9 @@ class Sampler:
         warm_up_s: float,
         window_s: float | None,
         cores: Sequence[int],
+        table: LongTable | None = None,
     ) -> None:
+        """table: where rows go; without one, all samples are kept for `rows`."""
         #: Why it ended early, in words.
         self.failure = ""
         self._system = system
@@ -73,6 +84,13 @@ class Sampler:
         #: When the machine was read, and the servers' processes after it: either may take long on a busy machine.
         self._looks: list[Look] = []
         self._process_looks: list[Look] = []
+        #: Those of them that are older than `_looks`, and around an end of the window.
+        self._old_looks: list[Look] = []
+        self._old_process_looks: list[Look] = []
+        self._tick = 0
+        self._table = table
+        self._memory_peak = 0.0  # of samples that were dropped
+        self._ours: tuple[array[float], array[float]] = (array("d"), array("d"))  # of those: at_s, CPU time
         self._own_swap: tuple[float, int] | None = None  # pages of the machine, and what of ours is out, when last read
         self._own_swapped = 0.0
         self._over = threading.Event()
@@ -114,11 +132,19 @@ class Sampler:
         """One more, when everything has ended, for what was written until then."""
         self._note_failure(self._look_at_machine)
 
+    def finish(self) -> None:
+        """Writes what is not yet in the table."""
+        self._write(self.rows())
+
     def rows(self) -> list[dict[str, float]]:
         """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
+        return self._rows(self._looks, self._process_looks)
+
+    def _rows(self, looks: Sequence[Look], process_looks: Sequence[Look]) -> list[dict[str, float]]:
+        kept = self._kept(looks)
+        of_both = pairwise((looks[place], process_looks[place]) for place in kept)
         rows = []
-        of_processes = pairwise(self._process_looks)
-        for (before, after), (earlier, later) in zip(pairwise(self._looks), of_processes, strict=True):
+        for (before, earlier), (after, later) in of_both:
             length_s = after.at_s - before.at_s
             if length_s < 0.2:
                 continue  # the extra samples at the window's ends are too close for a rate
@@ -128,8 +154,46 @@ class Sampler:
                 row[_OTHERS_RATE] = max(0.0, row[_OTHERS_RATE])
             for watch in self._watches:
                 row |= self._told(watch, before.tick, after.tick)
-            rows.append(row)
-        return [dict(sorted(row.items())) for row in rows]
+            rows.append(dict(sorted(row.items())))
+        return rows
+
+    def _kept(self, looks: Sequence[Look]) -> list[int]:
+        """Between which of them rows are: all in the first hour, then those ten seconds apart, and the last."""
+        kept: list[int] = []
+        for place, look in enumerate(looks):
+            if not kept or look.at_s <= EACH_SECOND_S or look.at_s >= looks[kept[-1]].at_s + LATER_S - _LATE_S:
+                kept.append(place)
+        return kept if not looks or kept[-1] == len(looks) - 1 else [*kept, len(looks) - 1]
+
+    def _write(self, rows: Sequence[dict[str, float]]) -> None:
+        if self._table is not None:
+            for row in rows:
+                self._table.add(row)
+
+    def _drop_old(self) -> None:
+        """All but the latest; what happened between the last of those dropped and the first kept is still to come."""
+        old = len(self._looks) - _KEPT
+        self._write(self._rows(self._looks[: old + 1], self._process_looks[: old + 1]))
+        for look in self._looks[:old]:
+            if _OURS in look.counters:
+                self._ours[0].append(look.at_s)
+                self._ours[1].append(look.counters[_OURS])
+        self._memory_peak = self._memory_peak_of(self._process_looks[:old])
+        self._old_looks = self._around_ends([*self._old_looks, *self._looks[: old + 1]])
+        self._old_process_looks = self._around_ends([*self._old_process_looks, *self._process_looks[: old + 1]])
+        for watch in self._watches:
+            watch.forget(self._looks[old].tick)
+        del self._looks[:old], self._process_looks[:old]
+
+    def _around_ends(self, looks: Sequence[Look]) -> list[Look]:
+        """Of all but the last those right before and after an end of the window, the very first, and the last of
+        these."""
+        ends = [self._start_s, *([] if self._end_s is None else [self._end_s, self._end_s + _LATE_MAX_S])]
+        kept = {0, len(looks) - 2}
+        for place, (before, after) in enumerate(pairwise(looks)):
+            if any(before.at_s <= at_s <= after.at_s for at_s in ends):
+                kept |= {place, place + 1}
+        return [looks[place] for place in sorted(kept - {len(looks) - 1})]
 
     def _told(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
         """Of a node between two samples. A counter that fell has restarted, so its rate is unknown."""
@@ -151,7 +215,10 @@ class Sampler:
         )
 
     def _memory_peak_bytes(self) -> int | None:
-        return _whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._process_looks), default=0.0))
+        return _whole(self._memory_peak_of(self._process_looks))
+
+    def _memory_peak_of(self, looks: Sequence[Look]) -> float:
+        return max([self._memory_peak, *(look.gauges.get("os.rss_bytes", 0.0) for look in looks)])
 
     def machine(self) -> MachineSide:
         """What other processes on the machine did in the window."""
@@ -185,16 +252,17 @@ class Sampler:
         """The longest time in the window without a sample, in which client and server used no CPU time either: else
         only our thread had to wait."""
         end_s = math.inf if self._end_s is None else self._end_s
-        known = [look for look in self._looks if _OURS in look.counters]
-        steps = [(a, b, b.at_s - a.at_s, b.counters[_OURS] - a.counters[_OURS]) for a, b in pairwise(known)]
+        kept = [(look.at_s, look.counters[_OURS]) for look in self._looks if _OURS in look.counters]
+        known = chain(zip(*self._ours, strict=True), kept)
+        steps = [(a_s, b_s, b_s - a_s, b_used - a_used) for (a_s, a_used), (b_s, b_used) in pairwise(known)]
         if not steps:
             return None
         usual = [used_s / length_s for _, _, length_s, used_s in steps if 0.5 < length_s <= _LOOK_EVERY_S + _LATE_S]
         per_s = statistics.median(usual) if usual else 0.0
         stalls = [0.0]
-        for before, after, length_s, used_s in steps:
+        for before_s, after_s, length_s, used_s in steps:
             late_s = length_s - _LOOK_EVERY_S
-            inside = before.at_s < end_s and after.at_s > self._start_s
+            inside = before_s < end_s and after_s > self._start_s
             # With more than half of the usual CPU time in the missing time, only our thread was late.
             if inside and late_s > _LATE_S and used_s <= per_s * (_LOOK_EVERY_S + late_s / 2):
                 stalls.append(late_s)
@@ -202,7 +270,7 @@ class Sampler:
 
     def _looks_in_window(self) -> list[Look]:
         end_s = math.inf if self._end_s is None else self._end_s + _LATE_MAX_S
-        return [look for look in self._looks if self._start_s <= look.at_s <= end_s]
+        return [look for look in chain(self._old_looks, self._looks) if self._start_s <= look.at_s <= end_s]
 
     def _idle_ratio(self, length_s: float) -> float | None:
         idle_s = self._grown(_IDLE)
@@ -246,8 +314,8 @@ class Sampler:
         return points[-1][1]
 
     def _points(self, name: str) -> list[tuple[float, float]]:
-        """A counter by time, from all samples that have it."""
-        looks = chain(self._looks, self._process_looks)
+        """A counter by time, from all kept samples that have it."""
+        looks = chain(self._old_looks, self._looks, self._old_process_looks, self._process_looks)
         return [(look.at_s, look.counters[name]) for look in looks if name in look.counters]
 
     def _watch(self) -> None:
@@ -264,18 +332,20 @@ class Sampler:
             if self._over.wait(max(0.0, self._epoch_s + at_s - time.time())):
                 break
             self._look()
+            if len(self._looks) >= 2 * _KEPT and self._table is not None:
+                self._drop_old()
         self._look()
 
     def _look(self) -> None:
         for watch in self._watches:
-            watch.ask(len(self._looks))
+            watch.ask(self._tick)
         self._look_at_machine()
 
-    def _times(self) -> list[float]:
-        """When to sample, seconds since the epoch: a day of whole seconds, and the window's ends between them, the last
-        one also while the engines still live."""
+    def _times(self) -> Iterator[float]:
+        """When to sample, seconds since the epoch: whole seconds, and the window's ends between them, the last one also
+        while the engines still live."""
         ends = {self._start_s} | ({self._end_s - _BEFORE_END_S, self._end_s} if self._end_s is not None else set())
-        return sorted({float(s) for s in range(86_400)} | ends)
+        return (at_s for at_s, _ in groupby(merge(map(float, count()), sorted(ends))))
 
     def _look_at_machine(self) -> None:
         pids = {watch.node.name: watch.node.pids() for watch in self._watches}
@@ -290,9 +360,10 @@ class Sampler:
         of_processes = self._look_at_processes(pids, table)
         self._looks.append(look)
         self._process_looks.append(of_processes)
+        self._tick += 1
 
     def _new_look(self) -> Look:
-        return Look(time.time() - self._epoch_s, tick=len(self._looks))
+        return Look(time.time() - self._epoch_s, tick=self._tick)
 
     def _look_at_others(self, look: Look, servers: list[int]) -> other_processes.Table:
         """All processes, and the CPU time of those that are not ours."""

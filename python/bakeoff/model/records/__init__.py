@@ -16,7 +16,8 @@
     runs/<run>/nodes.parquet       of a system of several nodes, one row per second: second, then of each "NODE.ok",
                                    "NODE.errors" and these by outcome, "NODE.p50_ms" (of ok) to "NODE.max_ms",
                                    "NODE.reconnects"
-    runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
+    runs/<run>/histograms.json.gz  HDR histograms of response times by second, operation and outcome, merged over
+                                   clients; after an hour of ten seconds each
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
                                    nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
     runs/<run>/engine.log, server.log

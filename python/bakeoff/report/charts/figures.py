@@ -25,7 +25,7 @@ from ..answer import Answer
 from . import search, sweep, timeline
 from . import spectrum as spectrum_chart
 from .panel import MARKS_CAPTION, marks_of
-from .scales import EMPTY, FloatArray, Series
+from .scales import EMPTY, POINTS_MAX, FloatArray, Series
 from .search import search_charts
 from .server import candidates
 from .spectrum import spectrum
@@ -191,7 +191,9 @@ class _Maker:
         if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
         marked = any(setting.marks for setting in settings)
-        said = f"{timeline.CAPTION} {MARKS_CAPTION}" if marked else timeline.CAPTION
+        long = any(len(run.rate) > POINTS_MAX for setting in settings for run in setting.runs)
+        words = (timeline.CAPTION, timeline.THINNED_CAPTION if long else "", MARKS_CAPTION if marked else "")
+        said = " ".join(filter(None, words))
         return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names), said)
 
     def middle(self, setting: timeline.Setting) -> Figure:

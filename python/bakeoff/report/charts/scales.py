@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ...analysis.wording import BYTE_UNITS
@@ -266,6 +267,8 @@ FloatArray = NDArray[np.float64]
 POINTS_MAX = 300
 #: Looks at a server are some milliseconds early or late; a missing one leaves twice the distance.
 _GAP_RATIO = 1.75
+#: The steps on either side that say what is usual.
+_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,9 +303,13 @@ class Series:
         count = int(np.searchsorted(self.seconds, second + 0.5))
         return self if count == len(self) else Series(self.seconds[:count], self.values[:count])
 
-    def drawn(self) -> list[Series]:
+    def drawn(self, *, extremes: bool = False) -> list[Series]:
         """As lines of at most about POINTS_MAX points together: one ends where a second is missing, and another begins
-        after it. What happened in between is not known, or was nothing."""
+        after it. What happened in between is not known, or was nothing. extremes: of what has no mean, such as a
+        percentile: many points are drawn by the lowest and the highest of each stretch, in their places."""
+        if extremes:
+            step = 2 * math.ceil(len(self) / POINTS_MAX)
+            return [piece if step == 2 else piece._extremes(step) for piece in self._unbroken()]
         step = math.ceil(len(self) / POINTS_MAX)
         return [piece._thinned(step) for piece in self._unbroken()]
 
@@ -310,7 +317,7 @@ class Series:
         if len(self) < 2:
             return [self] if len(self) else []
         apart = np.diff(self.seconds)
-        breaks = np.flatnonzero(apart > _GAP_RATIO * np.percentile(apart, 25)) + 1
+        breaks = np.flatnonzero(apart > _GAP_RATIO * _usual(apart)) + 1
         return [
             Series(seconds, values)
             for seconds, values in zip(np.split(self.seconds, breaks), np.split(self.values, breaks), strict=True)
@@ -323,6 +330,27 @@ class Series:
         starts = np.arange(0, len(self), step)
         sums = np.add.reduceat(self.values, starts)
         return Series(self.seconds[starts], sums / np.diff(np.append(starts, len(self))))
+
+    def _extremes(self, step: int) -> Series:
+        starts = range(0, len(self), step)
+        stretches = [self.values[start : start + step] for start in starts]
+        places = sorted(
+            {
+                start + int(find(stretch))
+                for start, stretch in zip(starts, stretches, strict=True)
+                for find in (np.argmin, np.argmax)
+            }
+        )
+        return Series(self.seconds[places], self.values[places])
+
+
+def _usual(apart: FloatArray) -> FloatArray:
+    """The usual step before or after each step, whichever is longer: after an hour they are of ten seconds."""
+    whole = np.percentile(apart, 25)
+    around = np.concatenate([np.full(_STEPS, whole), apart, np.full(_STEPS, whole)])
+    usual: FloatArray = np.percentile(sliding_window_view(around, _STEPS), 25, axis=1)
+    longer: FloatArray = np.maximum(usual[: apart.size], usual[_STEPS + 1 :])
+    return longer
 
 
 EMPTY = Series(np.empty(0), np.empty(0))

@@ -25,6 +25,10 @@ from .svg import INVALID, WARM_UP, Canvas, fill, legend, stroke, text_width
 
 TITLE = "Over time"
 CAPTION = "Each line is one repetition; grey: warm-up, not counted; dashed red: a run that is not valid."
+THINNED_CAPTION = (
+    f"A run of more than {POINTS_MAX} s is drawn in stretches: percentiles by their lowest and highest second, all"
+    " else by the mean."
+)
 WIDTH = 1000.0
 _LEFT = 66.0
 
@@ -129,6 +133,7 @@ class _Part:
     of: Callable[[RunOverTime], Series]
     dash: str | None = None
     node: str = ""
+    percentile: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,11 +161,11 @@ def _rows(setting: Setting) -> Iterator[_Row]:
         150,
         milliseconds_tick,
         lambda start, end: for_latency([*lowest, *(part.highest for part in times)], start, end),
-        (_Part(lambda run: run.p99_ms), _Part(lambda run: run.p50_ms, "1.5 3")),
+        (_Part(lambda run: run.p99_ms, percentile=True), _Part(lambda run: run.p50_ms, "1.5 3", percentile=True)),
     )
     for figure, title, unit, words in _OF_NODES:
         columns = {node: f"{node}.{figure}" for node in setting.nodes}
-        parts = _parts(columns, setting.nodes, lambda run: run.nodes)
+        parts = _parts(columns, setting.nodes, lambda run: run.nodes, percentile=figure == "p99_ms")
         if any(part.of(run).highest > 0 for part in parts for run in setting.runs):
             yield _small_row(title, unit, words, parts, setting)
     for metric in metrics_of([run.metrics for run in setting.runs], setting.nodes):
@@ -169,13 +174,17 @@ def _rows(setting: Setting) -> Iterator[_Row]:
 
 
 def _parts(
-    columns: Mapping[str, str], nodes: Sequence[str], series_of: Callable[[RunOverTime], Mapping[str, Series]]
+    columns: Mapping[str, str],
+    nodes: Sequence[str],
+    series_of: Callable[[RunOverTime], Mapping[str, Series]],
+    *,
+    percentile: bool = False,
 ) -> tuple[_Part, ...]:
     """One for each node that has a column, each node's dashed as its others are; else the one of all."""
 
     def part(column: str, node: str) -> _Part:
         dash = _DASHES[nodes.index(node) % len(_DASHES)] if node else None
-        return _Part(lambda run: series_of(run).get(column, EMPTY), dash, node)
+        return _Part(lambda run: series_of(run).get(column, EMPTY), dash, node, percentile)
 
     return tuple(part(columns[node], node) for node in ("", *nodes) if node in columns)
 
@@ -221,7 +230,7 @@ def _lines(
 ) -> None:
     with canvas.group(**panel.readable(name, x_unit="s", y_unit=unit)):
         for run in runs:
-            pieces = part.of(run).drawn()
+            pieces = part.of(run).drawn(extremes=part.percentile)
             if not pieces:
                 continue
             series = run.node_series.get(part.node, run.series)
