@@ -4,7 +4,7 @@
     .venv/bin/python -m benches.long day                 # size of a synthesized bundle of 86,300 s, and its report
     .venv/bin/python -m benches.long runs                # the same of 10,000 runs
 
-`run` offers 500 operations/s of LinkBench to a MariaDB server, whose several hundred counters are read every second:
+`run` offers LinkBench to a MariaDB server, whose several hundred counters are read every second:
 memory that grew with time would show at any rate. `day` has a server that reports 400 counters, and histograms of
 single seconds.
 """
@@ -30,15 +30,16 @@ kind = "linkbench"
 size = "0.001x"
 [measure]
 threads = 4
-rate = 500
+rate = {rate}
 warm_up = "10s"
 window = "{minutes}m"
 repetitions = 1
+repeat_disturbed = 0
 """
 
 
-def run(minutes: int, folder: Path) -> None:
-    (folder / "plan.toml").write_text(PLAN.format(minutes=minutes))
+def run(minutes: int, rate: int, folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN.format(minutes=minutes, rate=rate))
     command = [sys.executable, "-m", "bakeoff", "run", "plan.toml", "--out", "bundle", "--quiet"]
     process = subprocess.Popen(command, cwd=folder)
     print("| minute | controller, MB | engine, MB |\n|---|---|---|", flush=True)
@@ -111,9 +112,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["run", "day", "runs"])
     parser.add_argument("--minutes", type=int, default=60)
+    parser.add_argument("--rate", type=int, default=500, help="operations per second")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=os.environ.get("BAKEOFF_BENCH_DIR")) as place:
         if arguments.what == "run":
-            run(arguments.minutes, Path(place))
+            run(arguments.minutes, arguments.rate, Path(place))
         else:
             {"day": day, "runs": runs}[arguments.what](Path(place))

@@ -20,6 +20,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,9 @@ class SpectrumPoint:
     value_ns: int
 
 
+@lru_cache(maxsize=256)
 def _decode(text: str) -> tuple[Int64Array, Int64Array]:
+    """Kept for a while: reading a run's record asks for the same histogram several times."""
     try:
         data = base64.b64decode(text, validate=True)
         cookie, length = _OUTER.unpack_from(data)
@@ -210,7 +213,10 @@ def _decode(text: str) -> tuple[Int64Array, Int64Array]:
         plain = unpacking.decompress(data[_OUTER.size :], _PLAIN_MAX_BYTES)
         if not unpacking.eof:
             raise HistogramError("histogram is cut short, or larger than any can be")
-        return _decode_plain(plain)
+        indices, counts = _decode_plain(plain)
+        for shared in (indices, counts):
+            shared.setflags(write=False)
+        return indices, counts
     except (binascii.Error, struct.error, zlib.error) as error:
         raise HistogramError(f"cannot decode histogram: {error}") from error
 

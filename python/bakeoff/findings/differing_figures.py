@@ -43,6 +43,8 @@ class CellsDiffer(Document):
 #: Of each comparison, and of two adjacent levels in a sweep.
 HINTS_MAX = 5
 BETWEEN_LEVELS_MAX = 3
+#: Enough of a cell for a hint: the server's counters of each are in a file of its own.
+RUNS_MAX = 100
 #: By what they are about: of each kind the one that differs most is named.
 _METRICS = {
     "rate": "rate",
@@ -171,7 +173,7 @@ class Differs:
 
     def _figures(self, cell: CellRecord) -> dict[int, _Figures]:
         if cell.id not in self._taken:
-            runs = [run for run in self._runs[cell.id] if run.valid and run.rate_ops_per_s > 0]
+            runs = [run for run in self._runs[cell.id] if run.valid and run.rate_ops_per_s > 0][:RUNS_MAX]
             facts = self._bundle.facts.get(cell.id)
             embedded = facts is not None and facts.embedded
             self._taken[cell.id] = {run.block: dict(_figures_of(self._bundle, run, embedded)) for run in runs}

@@ -42,6 +42,8 @@ SPECTRUM_POINTS = 120
 SPECTRUM_FROM = 0.1
 #: Points drawn in detail in the page, some 10 bytes each; the bundle holds the seconds of all.
 DETAIL_POINTS_MAX = 250_000
+#: Of a setting of one contestant: more lines or points cannot be distinguished.
+RUNS_DRAWN_MAX = 50
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,13 @@ class _Maker:
             return None
         marked = any(setting.marks for setting in settings)
         long = any(len(run.rate) > POINTS_MAX for setting in settings for run in setting.runs)
-        words = (timeline.CAPTION, timeline.THINNED_CAPTION if long else "", MARKS_CAPTION if marked else "")
+        fewer = any(len(self._finished(cell)) > RUNS_DRAWN_MAX for cell in self.runs)
+        words = (
+            timeline.CAPTION,
+            f"Of each setting the first {RUNS_DRAWN_MAX} runs are drawn." if fewer else "",
+            timeline.THINNED_CAPTION if long else "",
+            MARKS_CAPTION if marked else "",
+        )
         said = " ".join(filter(None, words))
         return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names), said)
 
@@ -209,9 +217,9 @@ class _Maker:
         runs = [
             self._run_over_time(series, name, run)
             for series, name in enumerate(self.names)
-            for run in self._finished(self.contest.cell(name, setting))
+            for run in self._drawn(self.contest.cell(name, setting))
         ]
-        done = [run for name in self.names for run in self._finished(self.contest.cell(name, setting))]
+        done = [run for name in self.names for run in self._drawn(self.contest.cell(name, setting))]
         return timeline.Setting(
             setting_words(setting),
             self.contest.plan.warm_up_s,
@@ -245,7 +253,7 @@ class _Maker:
             said += f" ({words(low)} to {words(high)})"
         repetitions = [
             sweep.Repetition(found, run.valid, f"{where}, repetition {run.block}: {words(found)}{_doubt(run)}")
-            for run in self._finished_by_id(cell.cell)
+            for run in self._finished(cell.cell)[:RUNS_DRAWN_MAX]
             if (found := reading.of_run(run)) is not None
         ]
         return sweep.Place(position, value, low, high, said, tuple(repetitions))
@@ -268,10 +276,10 @@ class _Maker:
             if cell and (curve := spectrum_curve(series, name, self.runs[cell.id])):
                 yield curve
 
-    def _finished(self, cell: CellRecord | None) -> list[RunRecord]:
-        return self._finished_by_id(cell.id) if cell else []
+    def _drawn(self, cell: CellRecord | None) -> list[RunRecord]:
+        return self._finished(cell.id)[:RUNS_DRAWN_MAX] if cell else []
 
-    def _finished_by_id(self, cell: str) -> list[RunRecord]:
+    def _finished(self, cell: str) -> list[RunRecord]:
         return [run for run in self.runs[cell] if run.state == "done"]
 
     def _run_over_time(self, series: int, name: str, run: RunRecord) -> timeline.RunOverTime:

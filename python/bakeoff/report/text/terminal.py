@@ -115,6 +115,18 @@ def _table(answer: Answer) -> Iterator[str]:
         rows.append([*([shown] if settings else []), cell.contestant, *_figures(cell)])
     left = len(head) - len(_HEADS)
     yield from table(head, rows, left={*range(left), len(head) - 1})
+    yield from _dashes(answer)
+
+
+def _dashes(answer: Answer) -> Iterator[str]:
+    """Why a percentile is not stated, for the first cell that lacks it."""
+    reasons: dict[str, str] = {}
+    for cell in answer.cells:
+        for name, words in QUANTILE_WORDS.items():
+            if cell.rate_ops_per_s is not None and getattr(cell.response, name) is None:
+                reasons.setdefault(words, cell.response.words.get(name, "not known"))
+    for words, why in reasons.items():
+        yield from _wrapped(f'{words} "-": {why}')
 
 
 def _of_places(
