@@ -4,7 +4,7 @@
     .venv/bin/python -m benches.long day                 # size of a synthesized bundle of 86,300 s, and its report
     .venv/bin/python -m benches.long runs                # the same of 10,000 runs
 
-`run` offers LinkBench to a MariaDB server, whose several hundred counters are read every second:
+`run` offers LinkBench to a MariaDB server, of which a hundred counters are read every second:
 memory that grew with time would show at any rate. `day` has a server that reports 400 counters, and histograms of
 single seconds.
 """
