@@ -53,8 +53,6 @@ class Bundle:
     damage: list[str] = field(default_factory=list)
     #: Of the damage, why results of runs could not be read: these runs are missing in every figure.
     unreadable_runs: list[str] = field(default_factory=list)
-    #: What others have computed of a run and ask for again, by the run's `id()`.
-    computed: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def open(cls, path: Path | str) -> Bundle:

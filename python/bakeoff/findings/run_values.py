@@ -37,14 +37,6 @@ _COUNTER = re.compile(r"db\.\w+_per_s")
 
 
 def observed(bundle: Bundle, run: RunRecord) -> Observed:
-    """Made once of each run: every metric asks for its response times, which are packed."""
-    found = bundle.computed.get(id(run))
-    if not isinstance(found, Observed) or found.run is not run:
-        found = bundle.computed[id(run)] = _observed(bundle, run)
-    return found
-
-
-def _observed(bundle: Bundle, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
     if load is not None and run.reload_s:
         load = load.model_copy(update={"elapsed_s": run.reload_s, "rows_per_s": load.rows / run.reload_s})
