@@ -50,7 +50,7 @@ def run(minutes: int, rate: int, folder: Path) -> None:
             engines = [pid for pid in _children(process.pid) if _name(pid).startswith("bakeoff-engine")]
             print(f"| {minute} | {_rss_mb(process.pid):.0f} | {sum(map(_rss_mb, engines)):.0f} |", flush=True)
             minute += 1
-    _told(folder / "bundle")
+    _describe(folder / "bundle")
 
 
 def day(folder: Path) -> None:
@@ -59,16 +59,16 @@ def day(folder: Path) -> None:
         more_counters=400,
     )  # fmt: skip
     write_bundle(folder / "bundle", story)
-    _told(folder / "bundle")
+    _describe(folder / "bundle")
 
 
 def runs(folder: Path) -> None:
     story = Story(contenders=[MARIADB, SQLITE], threads=[1, 4, 16, 32, 64], presets=["a"], repetitions=1000, window_s=5)
     write_bundle(folder / "bundle", story)
-    _told(folder / "bundle")
+    _describe(folder / "bundle")
 
 
-def _told(bundle: Path) -> None:
+def _describe(bundle: Path) -> None:
     sizes = sorted(
         ((sum(_sizes(bundle, pattern)), pattern) for pattern in ("*.parquet", "*.json.gz", "*")), reverse=True
     )

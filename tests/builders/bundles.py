@@ -23,8 +23,8 @@ from bakeoff.analysis.percentiles import (
     merged_distribution,
     percentiles,
 )
-from bakeoff.bundle.long_files import EACH_SECOND_S, LATER_S
 from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.run_files import EACH_SECOND_S, LATER_S
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
 from bakeoff.model.faults import PlannedFault

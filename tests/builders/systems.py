@@ -52,8 +52,8 @@ def node_of(system: System) -> Node:
     return node
 
 
-class Told(Node):
-    """A node that says what it was told to."""
+class GivenNode(Node):
+    """A node whose answers are given."""
 
     def __init__(
         self,

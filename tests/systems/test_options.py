@@ -10,7 +10,7 @@ from bakeoff.errors import PlanError
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.server.control import Address, Login
-from builders.systems import Told, configured
+from builders.systems import GivenNode, configured
 from pymysql.err import InternalError, OperationalError
 
 
@@ -261,7 +261,7 @@ def test_a_single_server_is_a_list_of_one_node(kind: str) -> None:
 
 def test_processes_are_those_of_all_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     system = configured("mysql", Path("/"), {"address": "db1:1234"})
-    two = [Told("a", pids=(1, 2)), Told("b", role="replica", pids=(3,))]
+    two = [GivenNode("a", pids=(1, 2)), GivenNode("b", role="replica", pids=(3,))]
     monkeypatch.setattr(system, "nodes", lambda: two)
     assert system.pids() == [1, 2, 3]
     assert [one["role"] for one in system.engine_driver()[0]["endpoints"]] == ["primary", "replica"]

@@ -71,6 +71,11 @@ def test_histograms_after_an_hour_are_of_ten_seconds_each_and_lose_nothing() -> 
     assert len(kept.intervals.rows) == 18
 
 
+def test_ten_seconds_of_which_one_is_missing_stay_apart_from_the_next() -> None:
+    _, kept = seconds_of([second(at, [at]) for at in range(3600, 3625) if at not in (3609, 3610)])
+    assert [(row["second"], row["seconds"]) for row in kept.histograms.rows] == [(3600, 9), (3610, 10), (3620, 5)]
+
+
 def test_tenths_of_all_clients_are_one_row_as_far_as_their_second_reaches() -> None:
     def tenths(ok: int, writes: int) -> Tenths:
         return Tenths(ok=[ok] * 10, writes=[writes] * 10)

@@ -15,12 +15,12 @@ from bakeoff.report.charts.server import metrics_of
 from bakeoff.schedule.nodes import Look, NodeWatch, Processes, by_node, facts_of
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.base import Facts
-from builders.systems import Told
+from builders.systems import GivenNode
 from unit.test_schedule_sampler import system
 
 TWO = [
-    Told("a", pids=(os.getpid(),), counters={"commits": 5.0}, gauges={"dirty": 1.0}, debt={"dirty_bytes": 8.0}),
-    Told("b", pids=(os.getppid(),), counters={"commits": 7.0}, gauges={"dirty": 2.0}, debt={"dirty_bytes": 9.0}),
+    GivenNode("a", pids=(os.getpid(),), counters={"commits": 5.0}, gauges={"dirty": 1.0}, debt={"dirty_bytes": 8.0}),
+    GivenNode("b", pids=(os.getppid(),), counters={"commits": 7.0}, gauges={"dirty": 2.0}, debt={"dirty_bytes": 9.0}),
 ]
 
 
@@ -35,7 +35,7 @@ def test_debt_is_kept_by_node() -> None:
 def test_of_other_nodes_the_facts_say_what_they_have_otherwise() -> None:
     first = Facts("MariaDB", "10.11.4", {"io": "1", "pool": "2"}, {"durability": "full", "tls": "off"})
     other = Facts("MariaDB", "10.11.6", {"io": "1", "pool": "4"}, {"durability": "none", "tls": "off"})
-    found = facts_of([Told("a", facts=first), Told("b", facts=other), Told("c", facts=first)])
+    found = facts_of([GivenNode("a", facts=first), GivenNode("b", facts=other), GivenNode("c", facts=first)])
     assert (found.product, found.version) == ("MariaDB", "10.11.4 | 10.11.6")
     assert found.settings == {"io": "1", "pool": "2", "b.pool": "4"}
     assert found.portable == {"durability": "full", "tls": "off", "b.durability": "none"}
@@ -99,7 +99,7 @@ def test_a_node_that_answered_late_has_its_rate_over_the_true_time_between_its_a
     assert [after.rates(before)["commits_per_s"] for before, after in pairwise(asked)] == [100.0, 100.0]
 
 
-class Slow(Told):
+class Slow(GivenNode):
     """Answers when it is told to."""
 
     def __init__(self, name: str) -> None:
@@ -112,7 +112,7 @@ class Slow(Told):
 
 
 def test_a_frozen_node_keeps_no_other_waiting_and_is_named() -> None:
-    slow, quick = Slow("b"), Told("a", counters={"commits": 1.0})
+    slow, quick = Slow("b"), GivenNode("a", counters={"commits": 1.0})
     watches = [NodeWatch(node, time.time()) for node in (slow, quick)]
     for watch in watches:
         watch.start()
@@ -125,7 +125,7 @@ def test_a_frozen_node_keeps_no_other_waiting_and_is_named() -> None:
 
 
 def test_a_node_was_silent_when_it_was_asked_several_times_and_answered_nothing() -> None:
-    watch = NodeWatch(Told("n2"), 0.0)
+    watch = NodeWatch(GivenNode("n2"), 0.0)
     watch.looks = [Look(float(tick), {} if 5 <= tick < 9 else {"commits": 1.0}, tick=tick) for tick in range(21)]
     watch.last_asked = Look(23.0, tick=23)
     assert watch.silences(2.0) == [

@@ -18,7 +18,7 @@ from bakeoff.schedule.nodes import Look
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
 from builders.seconds import Rows
-from builders.systems import Told, configured
+from builders.systems import GivenNode, configured
 
 
 def system(**changes: Any) -> Null:
@@ -120,7 +120,7 @@ class Kernel:
 
 
 def watched(kernel: Kernel) -> Sampler:
-    node = Told("server")
+    node = GivenNode("server")
     node.pids = lambda: kernel.server  # type: ignore[method-assign]
     found = system(nodes=lambda: [node], capabilities=lambda: SimpleNamespace(embedded=False))
     return Sampler(found, [os.getpid()], 0, 0.0, 10.0, [0, 1])
@@ -227,7 +227,7 @@ class Sampled:
         )
 
     def sampled(self, seconds: int, window: tuple[float, float | None], table: Rows | None) -> Sampler:
-        node = Told("server")
+        node = GivenNode("server")
         node.pids = lambda: self.kernel.server  # type: ignore[method-assign]
         found = system(nodes=lambda: [node], capabilities=lambda: SimpleNamespace(embedded=False))
         length_s = None if window[1] is None else window[1] - window[0]
@@ -236,8 +236,8 @@ class Sampled:
         for second in range(seconds):
             self.kernel.now_s = float(second)
             watch.last_asked = Look(float(second), tick=sampler._tick)
-            told = {} if 500 < second < 510 else {"commits": 2.0 * second}
-            watch.looks.append(Look(float(second), told, tick=sampler._tick))
+            counters = {} if 500 < second < 510 else {"commits": 2.0 * second}
+            watch.looks.append(Look(float(second), counters, tick=sampler._tick))
             sampler.last_look()
             if table is not None and len(sampler._looks) >= 240:
                 sampler._drop_old()

@@ -19,8 +19,8 @@ from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineF
 from ..model.records.plan import PlanRecord
 from ..model.records.run import RunRecord
 from . import files, resume
-from .long_files import RunFiles
 from .read import Bundle
+from .run_files import RunFiles
 
 if TYPE_CHECKING:
     import pyarrow as pa

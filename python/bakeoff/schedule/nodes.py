@@ -98,7 +98,7 @@ class Look:
         }
 
     @property
-    def told(self) -> bool:
+    def answered(self) -> bool:
         """Whether the node answered."""
         return bool(self.counters or self.gauges)
 
@@ -110,13 +110,13 @@ class NodeWatch:
         self.node = node
         #: Without those that were forgotten.
         self.looks: list[Look] = []
-        #: Without what it told, if it did.
+        #: Without the answer, if there was one.
         self.last_asked: Look | None = None
         #: Why it ended early, in words.
         self.failure = ""
         self._epoch_s = epoch_s
         self._answered_at: float | None = None  # monotonic; None: it has never answered
-        self._forgotten: Look | None = None  # the last of them that told something
+        self._forgotten: Look | None = None  # the last of them with an answer
         self._silences: list[tuple[Look, Look]] = []  # between forgotten ones
         self._asked: list[int] = []
         self._turn = threading.Condition()
@@ -154,7 +154,7 @@ class NodeWatch:
             NodeSilence(
                 node=self.node.name,
                 from_s=before.at_s - window_start_s,
-                to_s=after.at_s - window_start_s if after.told else None,
+                to_s=after.at_s - window_start_s if after.answered else None,
             )
             for before, after in [*self._silences, *_silent([*answered, *last])]
         ]
@@ -169,7 +169,7 @@ class NodeWatch:
 
     def _answered(self, looks: Sequence[Look]) -> list[Look]:
         """With the last one that was forgotten."""
-        return [*([self._forgotten] if self._forgotten else []), *(look for look in looks if look.told)]
+        return [*([self._forgotten] if self._forgotten else []), *(look for look in looks if look.answered)]
 
     def _answer_all(self) -> None:
         while (tick := self._next()) is not None:
@@ -192,7 +192,7 @@ class NodeWatch:
         ):  # one that is frozen or has gone tells nothing; that its figures are absent shows it
             look.counters, look.gauges = self.node.counters(), self.node.gauges()
             look.late_s = time.time() - self._epoch_s - look.at_s
-        if look.told:
+        if look.answered:
             self._answered_at = time.monotonic()
         self.looks.append(look)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge
 from itertools import chain, count, groupby, pairwise
 
-from ..bundle.long_files import EACH_SECOND_S, LATER_S, LongTable
+from ..bundle.run_files import EACH_SECOND_S, LATER_S, LongTable
 from ..model.records.run import MachineSide, NodeSilence, ServerSide
 from ..provision import other_processes
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
@@ -153,7 +153,7 @@ class Sampler:
             if _OTHERS_RATE in row:  # what is left of two counts of the kernel, which do not agree to the tick
                 row[_OTHERS_RATE] = max(0.0, row[_OTHERS_RATE])
             for watch in self._watches:
-                row |= self._told(watch, before.tick, after.tick)
+                row |= self._of_node(watch, before.tick, after.tick)
             rows.append(dict(sorted(row.items())))
         return rows
 
@@ -195,7 +195,7 @@ class Sampler:
                 kept |= {place, place + 1}
         return [looks[place] for place in sorted(kept - {len(looks) - 1})]
 
-    def _told(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
+    def _of_node(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
         """Of a node between two samples. A counter that fell has restarted, so its rate is unknown."""
         looks = {look.tick: look for look in watch.looks}
         prefix = f"db.{watch.node.name}." if len(self._watches) > 1 else "db."

@@ -1,5 +1,5 @@
 """Seconds of a run's axis, of all clients as one. They are written into the bundle as they come, and a few numbers of
-each are kept to judge the run by: a run of a day takes no more memory than one of a minute."""
+each are kept to judge the run by, so that memory hardly grows with the length of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..analysis.faults import Second, Tenths
 from ..analysis.percentiles import merge_documents
 from ..analysis.validity.checks import TENTH_NS
-from ..bundle.long_files import EACH_SECOND_S, LATER_S, RunFiles
+from ..bundle.run_files import EACH_SECOND_S, LATER_S, RunFiles
 from ..model.boundary import HistogramDoc, Interval, OutcomeName
 from .merge import add_outcomes, add_queries
 
@@ -89,7 +89,9 @@ class Seconds:
         self._warm_up_s = warm_up_s
         self._faults = faults
         self._open: dict[int, list[Interval]] = defaultdict(list)
+        #: Of seconds from `_later_from` on, not yet written.
         self._later: dict[tuple[str, str], list[HistogramDoc]] = defaultdict(list)
+        self._later_from = self._later_until = EACH_SECOND_S
 
     @property
     def empty(self) -> bool:
@@ -114,7 +116,7 @@ class Seconds:
         one, and no tenths are kept."""
         for second in sorted(self._open):  # not reported by all
             self._keep(self._open.pop(second))
-        self._keep_later(self.rated[-1].second + 1 if self.rated else 0)
+        self._keep_later()
         if clock_bound_ns > TENTH_NS:
             self._tenths = (array("d"), array("d"), array("d"))
         self._kept.finish(tenths=clock_bound_ns <= TENTH_NS)
@@ -138,15 +140,16 @@ class Seconds:
         if second < EACH_SECOND_S:
             self._write(second, 1, responses)
             return
-        if second % LATER_S == 0:
-            self._keep_later(second)
+        begin = second - second % LATER_S
+        if begin != self._later_from:
+            self._keep_later()
+        self._later_from, self._later_until = begin, second + 1
         for series, document in responses.items():
             self._later[series].append(document)
 
-    def _keep_later(self, until: int) -> None:
-        begin = max((until - 1) // LATER_S * LATER_S, EACH_SECOND_S)
+    def _keep_later(self) -> None:
         merged = {series: merge_documents(documents) for series, documents in self._later.items()}
-        self._write(begin, until - begin, merged)
+        self._write(self._later_from, self._later_until - self._later_from, merged)
         self._later.clear()
 
     def _write(self, second: int, seconds: int, responses: Mapping[tuple[str, str], HistogramDoc]) -> None:

@@ -18,8 +18,9 @@
                                    "NODE.reconnects"
     runs/<run>/histograms.json.gz  HDR histograms of response times by second, operation and outcome, merged over
                                    clients; after an hour of ten seconds each
-    runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
-                                   nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
+    runs/<run>/server.parquet      one row per second, after an hour per ten: second, length_s, then columns "os.*" and
+                                   "db.*"; of a system of several nodes "os.NODE.*" and "db.NODE.*", too, and debt and
+                                   facts by NODE in the same way
     runs/<run>/engine.log, server.log
     analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
     bundle.lock              held by whoever writes into the bundle

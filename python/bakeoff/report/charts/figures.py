@@ -152,19 +152,25 @@ class _Maker:
     def of_nodes(self) -> dict[tuple[str, str], int]:
         return node_series(self.answer)
 
+    @cached_property
+    def _fewer(self) -> str:
+        """For captions, where not all runs are drawn."""
+        many = any(len(self._finished(cell)) > RUNS_DRAWN_MAX for cell in self.runs)
+        return f" Of each setting the first {RUNS_DRAWN_MAX} runs are drawn." if many else ""
+
     @property
     def names(self) -> list[str]:
         return self.contest.contestants
 
     def throughput(self) -> Figure:
         canvas = throughput(self._facets(_RATE), self.names, self._axis(), self._limits("rate"))
-        said = caption(canvas, sweep.MARKS, sweep.THROUGHPUT_CAPTION)
+        said = caption(canvas, sweep.MARKS, sweep.THROUGHPUT_CAPTION + self._fewer)
         return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas, said)
 
     def latency(self, name: str, words: str) -> Figure:
         limits = self._limits(f"latency_{name.removesuffix('_ms')}")
         canvas = latency(words, self._facets(_percentile(name)), self.names, self._axis(), limits)
-        said = caption(canvas, sweep.MARKS, sweep.LATENCY_CAPTION)
+        said = caption(canvas, sweep.MARKS, sweep.LATENCY_CAPTION + self._fewer)
         return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas, said)
 
     def metric(self, shown: Metric) -> Figure:
@@ -174,7 +180,7 @@ class _Maker:
             shown.words,
         )
         canvas = metric_chart(shown, self._facets(reading), self.names, self._axis(), self._limits(shown.name))
-        said = caption(canvas, sweep.MARKS, sweep.METRIC_CAPTION)
+        said = caption(canvas, sweep.MARKS, sweep.METRIC_CAPTION + self._fewer)
         return Figure(f"metric-{shown.name}", f"{shown.label} of {', '.join(self.names)}", canvas, said)
 
     def spectrum(self) -> Figure | None:
@@ -194,14 +200,8 @@ class _Maker:
             return None
         marked = any(setting.marks for setting in settings)
         long = any(len(run.rate) > POINTS_MAX for setting in settings for run in setting.runs)
-        fewer = any(len(self._finished(cell)) > RUNS_DRAWN_MAX for cell in self.runs)
-        words = (
-            timeline.CAPTION,
-            f"Of each setting the first {RUNS_DRAWN_MAX} runs are drawn." if fewer else "",
-            timeline.THINNED_CAPTION if long else "",
-            MARKS_CAPTION if marked else "",
-        )
-        said = " ".join(filter(None, words))
+        thinned = f" {timeline.THINNED_CAPTION}" if long else ""
+        said = f"{timeline.CAPTION}{self._fewer}{thinned}{f' {MARKS_CAPTION}' if marked else ''}"
         return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names), said)
 
     def middle(self, setting: timeline.Setting) -> Figure:

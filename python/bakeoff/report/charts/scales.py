@@ -307,11 +307,8 @@ class Series:
         """As lines of at most about POINTS_MAX points together: one ends where a second is missing, and another begins
         after it. What happened in between is not known, or was nothing. extremes: of what has no mean, such as a
         percentile: many points are drawn by the lowest and the highest of each stretch, in their places."""
-        if extremes:
-            step = 2 * math.ceil(len(self) / POINTS_MAX)
-            return [piece if step == 2 else piece._extremes(step) for piece in self._unbroken()]
         step = math.ceil(len(self) / POINTS_MAX)
-        return [piece._thinned(step) for piece in self._unbroken()]
+        return [piece._extremes(step) if extremes else piece._thinned(step) for piece in self._unbroken()]
 
     def _unbroken(self) -> list[Series]:
         if len(self) < 2:
@@ -334,15 +331,14 @@ class Series:
         return Series(self.seconds[starts], sums / np.diff(np.append(starts, len(self))))
 
     def _extremes(self, step: int) -> Series:
-        starts = range(0, len(self), step)
-        stretches = [self.values[start : start + step] for start in starts]
-        places = sorted(
-            {
-                start + int(find(stretch))
-                for start, stretch in zip(starts, stretches, strict=True)
-                for find in (np.argmin, np.argmax)
-            }
-        )
+        """Of twice `step` points the lowest and the highest, each in its place."""
+        if step <= 1:
+            return self
+        starts = range(0, len(self), 2 * step)
+        stretches = [self.values[start : start + 2 * step] for start in starts]
+        lowest = [start + int(stretch.argmin()) for start, stretch in zip(starts, stretches, strict=True)]
+        highest = [start + int(stretch.argmax()) for start, stretch in zip(starts, stretches, strict=True)]
+        places = sorted({*lowest, *highest})
         return Series(self.seconds[places], self.values[places])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from bakeoff.bundle.long_files import LongHistograms, LongTable
+from bakeoff.bundle.run_files import LongHistograms, LongTable
 
 
 @pytest.mark.parametrize("rows", [1, 299, 300, 301, 8000])

@@ -1,5 +1,5 @@
 """A run's tables and histograms, added to while it goes on and written at its end. Whatever is more than a few minutes
-lies in a temporary file without a name, so that memory does not grow, and a run that is killed leaves nothing."""
+lies in a temporary file without a name: memory does not grow with the rows, and a run that is killed leaves nothing."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class LongTable:
         if self._rows:
             self._put_aside()
         if self._parts:
-            self._schema = pa.unify_schemas(self._schemas, promote_options="permissive")
-            files.write_file(self._root, self._name, self._write)
+            schema = pa.unify_schemas(self._schemas, promote_options="permissive")
+            files.write_file(self._root, self._name, lambda file: self._write(file, schema))
             self._spool.close()
 
     def _put_aside(self) -> None:
@@ -104,16 +104,16 @@ class LongTable:
         self._schemas.append(table.schema)
         self._rows.clear()
 
-    def _write(self, file: IO[bytes]) -> None:
+    def _write(self, file: IO[bytes], schema: pa.Schema) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with pq.ParquetWriter(file, self._schema, compression="zstd") as writer:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for first in range(0, len(self._parts), _PARTS_OF_A_GROUP):
-                parts = self._parts[first : first + _PARTS_OF_A_GROUP]
-                writer.write_table(pa.concat_tables(map(self._part, parts)).combine_chunks())
+                parts = [self._part(part, schema) for part in self._parts[first : first + _PARTS_OF_A_GROUP]]
+                writer.write_table(pa.concat_tables(parts).combine_chunks())
 
-    def _part(self, part: tuple[int, int]) -> pa.Table:
+    def _part(self, part: tuple[int, int], schema: pa.Schema) -> pa.Table:
         """With all columns of the whole table."""
         import pyarrow as pa
 
@@ -121,9 +121,9 @@ class LongTable:
         known = set(table.column_names)
         columns = [
             table[field.name].cast(field.type) if field.name in known else pa.nulls(len(table), field.type)
-            for field in self._schema
+            for field in schema
         ]
-        return pa.table(columns, schema=self._schema)
+        return pa.table(columns, schema=schema)
 
 
 class LongHistograms:
