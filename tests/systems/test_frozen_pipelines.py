@@ -62,8 +62,9 @@ def test_what_falls_due_while_it_is_frozen_waits_and_is_in_the_tail(tmp_path: Pa
     assert done.code == 0, done.err
     (run,) = only_bundle(tmp_path).runs
     assert not run.errors
+    # The first that falls due in the freeze may do so one interval after it began.
     assert run.response.max_ms is not None
-    assert run.response.max_ms >= STALL_S * 1000
+    assert run.response.max_ms >= (STALL_S - 1 / RATE) * 1000
     # 2 of 6 s are late, half of those by more than a second.
     assert run.response.p95_ms is not None
     assert run.response.p95_ms >= 1000
