@@ -1,32 +1,33 @@
-//! What a judge of transactions found: per anomaly how often, and its smallest proof.
+//! What a judge found: per anomaly how often, and its smallest proof.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::Serialize;
 
 use crate::history::{History, TransactionId};
-use crate::level::Anomaly;
 use crate::proof::Proof;
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    pub anomaly: Anomaly,
+pub struct Finding<A> {
+    pub anomaly: A,
     pub count: u64,
     pub proof: Proof,
 }
 
-pub struct Findings<'h> {
+pub struct Findings<'h, A> {
     history: &'h History,
-    found: BTreeMap<Anomaly, Found>,
+    found: BTreeMap<A, Found>,
 }
 
+#[derive(Default)]
 struct Found {
     count: u64,
     transactions: Vec<TransactionId>,
     reasons: Vec<String>,
 }
 
-impl<'h> Findings<'h> {
+impl<'h, A: Ord + Display> Findings<'h, A> {
     pub fn new(history: &'h History) -> Self {
         Self {
             history,
@@ -34,19 +35,15 @@ impl<'h> Findings<'h> {
         }
     }
 
-    /// `reasons` are called only where this is the smallest proof so far.
+    /// `reasons` is called only where this is the smallest proof so far.
     pub fn add(
         &mut self,
-        anomaly: Anomaly,
+        anomaly: A,
         count: u64,
         transactions: &[TransactionId],
         reasons: impl FnOnce() -> Vec<String>,
     ) {
-        let found = self.found.entry(anomaly).or_insert(Found {
-            count: 0,
-            transactions: Vec::new(),
-            reasons: Vec::new(),
-        });
+        let found = self.found.entry(anomaly).or_default();
         found.count += count;
         if found.transactions.is_empty() || transactions.len() < found.transactions.len() {
             found.transactions = transactions.to_vec();
@@ -54,16 +51,16 @@ impl<'h> Findings<'h> {
         }
     }
 
-    pub fn finish(self) -> Vec<Finding> {
-        let finding = |(anomaly, found): (Anomaly, Found)| Finding {
-            anomaly,
-            count: found.count,
-            proof: Proof::new(
-                self.history,
-                anomaly.to_string(),
-                &found.transactions,
-                found.reasons,
-            ),
+    pub fn finish(self) -> Vec<Finding<A>> {
+        let history = self.history;
+        let finding = |(anomaly, found): (A, Found)| {
+            let title = anomaly.to_string();
+            let proof = Proof::new(history, title, &found.transactions, found.reasons);
+            Finding {
+                anomaly,
+                count: found.count,
+                proof,
+            }
         };
         self.found.into_iter().map(finding).collect()
     }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::findings::{Finding, Findings};
 use crate::graph::{Graph, Kind};
 use crate::history::History;
-use crate::level::{Level, Order, implied};
+use crate::level::{Anomaly, Level, Order, implied};
 use crate::record::Outcome;
 use crate::verdict::{COMMITTED_MIN, CONFLICT_SHARE_MIN, Verdict, upper_bound};
 use versions::Versions;
@@ -35,9 +35,9 @@ pub struct Report {
     /// The strongest level that what was seen allows, without that order; `None` if no level allows it.
     pub implied: Option<Level>,
     /// The claim forbids these.
-    pub violations: Vec<Finding>,
+    pub violations: Vec<Finding<Anomaly>>,
     /// The claim allows these.
-    pub allowed: Vec<Finding>,
+    pub allowed: Vec<Finding<Anomaly>>,
     pub exposure: Exposure,
     /// Without a violation: at most this share of transactions in conflict violates the claim, with 95 % confidence.
     pub violations_share_max: Option<f64>,

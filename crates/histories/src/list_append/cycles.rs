@@ -28,7 +28,7 @@ pub fn search(
     versions: &Versions<'_>,
     graph: &Graph,
     order: Order,
-    findings: &mut Findings<'_>,
+    findings: &mut Findings<'_, Anomaly>,
 ) -> bool {
     let vertices = graph.vertices() as usize;
     let all = Components::of(View {
@@ -59,7 +59,7 @@ struct Hunt<'c, 'h> {
     history: &'c History,
     versions: &'c Versions<'c>,
     graph: &'c Graph,
-    findings: &'c mut Findings<'h>,
+    findings: &'c mut Findings<'h, Anomaly>,
     search: Search,
     /// Transactions in cycles of a class that was reported.
     explained: Vec<bool>,

@@ -9,7 +9,7 @@ use crate::lists::{ListId, NONE};
 use crate::proof::shown;
 use crate::record::{Outcome, Phase};
 
-pub fn check(history: &History, versions: &Versions<'_>, findings: &mut Findings<'_>) {
+pub fn check(history: &History, versions: &Versions<'_>, findings: &mut Findings<'_, Anomaly>) {
     let mut check = Check {
         history,
         versions,
@@ -24,7 +24,7 @@ pub fn check(history: &History, versions: &Versions<'_>, findings: &mut Findings
 struct Check<'c, 'h> {
     history: &'c History,
     versions: &'c Versions<'c>,
-    findings: &'c mut Findings<'h>,
+    findings: &'c mut Findings<'h, Anomaly>,
 }
 
 impl Check<'_, '_> {

@@ -1,0 +1,12 @@
+//! The judges from outside: each fault that is planted is found, what is correct is not accused, and exact searches on
+//! small histories say the same.
+
+mod bank;
+mod brute_force;
+mod builders;
+mod export;
+mod large;
+mod list_append;
+mod reading;
+mod register;
+mod store;
