@@ -55,25 +55,21 @@ pub struct Freshness {
     pub fresh: u64,
 }
 
-const BUCKETS_NS: [i64; 17] = [
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-    i64::MAX,
-];
+/// 0.1 ms to 10 s by 1, 2 and 5.
+fn buckets() -> Vec<Freshness> {
+    let decades = [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    let bounds_ns = decades
+        .into_iter()
+        .flat_map(|ns| [ns, 2 * ns, 5 * ns])
+        .chain([10_000_000_000, i64::MAX]);
+    bounds_ns
+        .map(|since_ack_ns_max| Freshness {
+            since_ack_ns_max,
+            reads: 0,
+            fresh: 0,
+        })
+        .collect()
+}
 
 #[derive(Clone, Copy)]
 struct Ack {
@@ -90,13 +86,7 @@ pub fn judge(
     let (mut reads, mut exposed) = (0, 0);
     let (mut ages_ns, mut behind) = (Vec::new(), Vec::new());
     let (mut windows_ns, mut windows_censored) = (Vec::new(), 0);
-    let mut freshness = BUCKETS_NS
-        .map(|since_ack_ns_max| Freshness {
-            since_ack_ns_max,
-            reads: 0,
-            fresh: 0,
-        })
-        .to_vec();
+    let mut freshness = buckets();
     for register in registers.iter().filter(|register| register.writer.is_some()) {
         let acks = acks(register);
         for read in &register.reads {
@@ -107,7 +97,8 @@ pub fn judge(
             };
             let (since_ns, version) = (read.call_ns - newest.time_ns, read.version());
             exposed += u64::from(since_ns <= EXPOSED_WITHIN_NS);
-            let bucket = &mut freshness[BUCKETS_NS.partition_point(|max_ns| *max_ns < since_ns)];
+            let bucket = freshness.partition_point(|bucket| bucket.since_ack_ns_max < since_ns);
+            let bucket = &mut freshness[bucket];
             bucket.reads += 1;
             if version >= newest.version {
                 bucket.fresh += 1;

@@ -153,7 +153,7 @@ fn brute_force_agrees_on_what_is_serializable() {
         );
         counts[usize::from(expected)] += 1;
     }
-    assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn brute_force_agrees_on_what_a_snapshot_store_may_do() {
         );
         counts[usize::from(expected)] += 1;
     }
-    assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
 }
 
 /// Reads of random prefixes: cycles of all kinds, most of which no store would make.

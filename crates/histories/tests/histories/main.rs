@@ -5,6 +5,7 @@ mod bank;
 mod brute_force;
 mod builders;
 mod export;
+mod graph;
 mod large;
 mod list_append;
 mod reading;
