@@ -272,7 +272,8 @@ const SEEDS: u64 = 100;
 fn holds(level: Level, transactions: u32) {
     for seed in 0..SEEDS {
         let store = Store {
-            transactions: 3_500,
+            transactions,
+            keys: 12,
             ..Store::new(level)
         };
         let report = judged(&store.run(seed), level, Order::RealTime);
@@ -289,12 +290,12 @@ fn holds(level: Level, transactions: u32) {
 
 #[test]
 fn list_append_holds_a_serializable_store_to_be_strictly_serializable() {
-    holds(Level::Serializable, 5_000);
+    holds(Level::Serializable, 6_000);
 }
 
 #[test]
 fn list_append_holds_a_snapshot_store_to_be_one() {
-    holds(Level::Snapshot, 4_500);
+    holds(Level::Snapshot, 5_000);
 }
 
 #[test]

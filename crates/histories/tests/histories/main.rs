@@ -1,6 +1,6 @@
 //! The judges from outside: each fault that is planted is found, what is correct is not accused, and exact searches on
 //! small histories say the same.
-
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // test code throughout
 mod bank;
 mod brute_force;
 mod builders;

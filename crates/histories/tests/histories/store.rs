@@ -248,9 +248,8 @@ impl Run<'_> {
         };
         let conflict = conflict && self.store.bug != Some(Bug::IgnoreConflict);
         let unknown = self.store.unknown && self.random.one_in(50);
-        let applied = !conflict
-            && !(unknown && self.random.one_in(2))
-            && !(self.store.unknown && self.random.one_in(50));
+        let lost = unknown && self.random.one_in(2) || self.store.unknown && self.random.one_in(50);
+        let applied = !conflict && !lost;
         if applied {
             self.apply(&active);
         }
