@@ -18,10 +18,10 @@ fn apply(before: &State, ops: &[MicroOp]) -> Option<State> {
     for op in ops {
         match op {
             MicroOp::Append(key, value) => state.entry(*key).or_default().push(*value),
-            MicroOp::Read(key, Answer::List(values)) => {
-                if state.get(key).map_or(&[][..], Vec::as_slice) != values {
-                    return None;
-                }
+            MicroOp::Read(key, Answer::List(values))
+                if state.get(key).map_or(&[][..], Vec::as_slice) != values =>
+            {
+                return None;
             }
             _ => {}
         }
