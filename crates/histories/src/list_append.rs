@@ -8,7 +8,8 @@
 //! - [`dependencies`]: who must come before whom;
 //! - [`cycles`]: where that has no solution, by Adya's classes.
 //!
-//! Only reads of acknowledged transactions count. One with an unknown outcome is committed if a value of it was read.
+//! Only reads of acknowledged transactions count. One with an unknown outcome is committed if a value of it
+//! was read and no longer list does without it.
 
 mod cycles;
 mod dependencies;

@@ -89,6 +89,14 @@ impl Lists {
         Some(added)
     }
 
+    /// The lists that have one element more.
+    pub fn longer(&self, list: ListId) -> impl Iterator<Item = ListId> {
+        let some = |list: ListId| Some(list).filter(|list| *list != NONE);
+        std::iter::successors(some(self.get(list).first_longer), move |list| {
+            some(self.get(*list).alternative)
+        })
+    }
+
     /// From the last element to the first, with the list that ends in each.
     pub fn backwards(&self, list: ListId) -> impl Iterator<Item = (ListId, &List)> {
         let mut at = list;

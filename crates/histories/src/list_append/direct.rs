@@ -7,7 +7,7 @@ use crate::history::{History, Key, Op, TransactionId};
 use crate::level::{Anomaly, Class};
 use crate::lists::{ListId, NONE};
 use crate::proof::shown;
-use crate::record::{Outcome, Phase};
+use crate::record::Phase;
 
 pub fn check(history: &History, versions: &Versions<'_>, findings: &mut Findings<'_, Anomaly>) {
     let mut check = Check {
@@ -48,7 +48,7 @@ impl Check<'_, '_> {
                 None => self.add(Class::Phantom, &[reader], || {
                     format!("T1 read {value} of key {key}, which no transaction appended")
                 }),
-                Some(writer) if self.history.transaction(writer).outcome == Outcome::Fail => {
+                Some(writer) if !self.versions.is_committed(writer) => {
                     self.add(Class::G1a, &[reader, writer], || {
                         format!("T1 read {value} of key {key}, which T2 appended and did not commit")
                     });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::Error;
 use crate::history::{History, Key, Op, TransactionId};
-use crate::lists::{ListId, NONE};
+use crate::lists::{List, ListId, NONE};
 use crate::record::Outcome;
 
 pub struct Versions<'h> {
@@ -53,17 +53,16 @@ impl<'h> Versions<'h> {
             duplicates: Vec::new(),
         };
         versions.find_writers();
+        versions.find_contradicted();
         let longest = versions.measure();
         for list in longest {
-            let start = versions.orders.len();
-            versions.orders.extend(
-                history
-                    .lists
-                    .backwards(list)
-                    .map(|(list, _)| list)
-                    .filter(|list| !is_aborted(history, versions.writers[*list as usize])),
-            );
-            versions.orders[start..].reverse();
+            let kept = history
+                .lists
+                .backwards(list)
+                .map(|(list, _)| list)
+                .filter(|list| !versions.is_aborted(*list));
+            let order: Vec<ListId> = kept.collect();
+            versions.orders.extend(order.iter().rev());
             versions.order_starts.push(versions.orders.len() as u32);
         }
         versions.fit();
@@ -101,13 +100,47 @@ impl<'h> Versions<'h> {
         }
     }
 
+    /// A value of unknown outcome was read, but lists that grew longer do not have it: it was read before it was aborted.
+    fn find_contradicted(&mut self) {
+        let lists = &self.history.lists;
+        let seen = |list: &ListId| self.readers[*list as usize] != NONE;
+        let mut longest = vec![0; lists.count()];
+        for list in (0..lists.count() as u32).rev().filter(seen) {
+            let List { length, shorter, .. } = *lists.get(list);
+            longest[list as usize] = longest[list as usize].max(length);
+            if shorter != NONE {
+                longest[shorter as usize] = longest[shorter as usize].max(longest[list as usize]);
+            }
+        }
+        for (id, list) in lists.iter().filter(|(id, list)| list.shorter != NONE && seen(id)) {
+            let writer = self.writers[id as usize];
+            let others = || {
+                lists
+                    .longer(list.shorter)
+                    .filter(|other| *other != id)
+                    .filter(seen)
+            };
+            if writer != NONE
+                && !self.history.transaction(writer).is_ok()
+                && others().any(|other| longest[other as usize] >= longest[id as usize])
+            {
+                self.committed[writer as usize] = false;
+            }
+        }
+    }
+
+    /// Whether the writer of a list's last element did not commit.
+    fn is_aborted(&self, list: ListId) -> bool {
+        self.writer(list).is_some_and(|writer| !self.is_committed(writer))
+    }
+
     /// Lengths without aborted elements, and each key's longest list that was read.
     fn measure(&mut self) -> Vec<ListId> {
         let mut longest: Vec<ListId> = (0..self.history.keys.len() as u32)
             .map(|key| self.history.empty_list(key))
             .collect();
         for (id, list) in self.history.lists.iter().filter(|(_, list)| list.shorter != NONE) {
-            let counts = !is_aborted(self.history, self.writers[id as usize]);
+            let counts = !self.is_aborted(id);
             self.lengths[id as usize] = self.lengths[list.shorter as usize] + u32::from(counts);
             let best = &mut longest[list.key as usize];
             if self.readers[id as usize] != NONE && self.lengths[id as usize] > self.lengths[*best as usize] {
@@ -219,8 +252,4 @@ fn readers(history: &History) -> Vec<TransactionId> {
         }
     }
     readers
-}
-
-fn is_aborted(history: &History, writer: TransactionId) -> bool {
-    writer != NONE && history.transaction(writer).outcome == Outcome::Fail
 }

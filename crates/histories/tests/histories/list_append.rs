@@ -206,6 +206,31 @@ fn list_append_takes_an_unknown_outcome_for_committed_only_where_it_was_read() {
 }
 
 #[test]
+fn list_append_takes_an_unknown_outcome_for_aborted_where_lists_go_on_without_it() {
+    let mut records = concurrent(vec![
+        vec![append(1, 11)],
+        vec![list(1, &[11])],
+        vec![append(1, 12)],
+        vec![list(1, &[12])],
+    ]);
+    records[0].outcome = Outcome::Unknown;
+    assert_eq!(classes(&records), [G1a]);
+}
+
+#[test]
+fn list_append_allows_dirty_reads_where_they_are_claimed() {
+    for seed in 0..SEEDS {
+        let records = Store::new(Level::ReadCommitted).with(Bug::DirtyRead).run(seed);
+        let report = judged(&records, Level::ReadUncommitted, Order::RealTime);
+        assert!(
+            report.violations.is_empty(),
+            "seed {seed}: {:?}",
+            anomalies(&report)
+        );
+    }
+}
+
+#[test]
 fn list_append_finds_stale_reads_only_where_the_order_is_claimed() {
     let records = [
         ok(0, (0, 10), vec![append(1, 11)]),
