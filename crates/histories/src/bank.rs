@@ -27,7 +27,7 @@ pub struct Bank {
 
 impl Bank {
     fn total(self) -> i64 {
-        self.accounts as i64 * self.balance
+        self.balance.saturating_mul(self.accounts as i64)
     }
 }
 
@@ -106,7 +106,7 @@ pub fn judge(history: &History, bank: Bank, claim: Option<Level>) -> Report {
         });
     }
     let last = last_reading(history, &transfers, &readings);
-    let drift = last.map(|last| last.total - bank.total());
+    let drift = last.map(|last| last.total.saturating_sub(bank.total()));
     let accounts_wrong = last
         .filter(|_| variant == Variant::Relative && count(Outcome::Unknown) == 0)
         .map(|last| accounts_wrong(history, bank, &transfers, last));
@@ -164,7 +164,7 @@ fn reading(history: &History, bank: Bank, id: TransactionId) -> Option<Reading> 
     let balances: HashMap<Key, i64> = history.ops(id).iter().filter_map(balance).collect();
     (balances.len() == bank.accounts).then(|| Reading {
         id,
-        total: balances.values().sum(),
+        total: balances.values().copied().fold(0, i64::saturating_add),
         balances,
     })
 }
@@ -197,7 +197,8 @@ fn accounts_wrong(history: &History, bank: Bank, transfers: &[TransactionId], la
     for id in transfers.iter().filter(|id| history.transaction(**id).is_ok()) {
         for op in history.ops(*id) {
             if let Op::Add { key, amount } = *op {
-                *expected.entry(key).or_default() += amount;
+                let balance = expected.entry(key).or_default();
+                *balance = balance.saturating_add(amount);
             }
         }
     }

@@ -13,6 +13,8 @@ pub struct Finding<A> {
     pub anomaly: A,
     pub count: u64,
     pub proof: Proof,
+    /// The proof as people read it.
+    pub text: String,
 }
 
 pub struct Findings<'h, A> {
@@ -59,6 +61,7 @@ impl<'h, A: Ord + Display> Findings<'h, A> {
             Finding {
                 anomaly,
                 count: found.count,
+                text: proof.to_string(),
                 proof,
             }
         };

@@ -106,7 +106,7 @@ pub fn judge(
             }
             let replaced = acks[acks.partition_point(|ack| ack.version <= version)];
             ages_ns.push(read.call_ns - replaced.time_ns);
-            behind.push(newest.version - version);
+            behind.push(newest.version.saturating_sub(version));
             findings.add("stale-read", 1, &[read.id, newest.id], || {
                 vec![format!(
                     "T1 read version {version}, although T2 had written {}",

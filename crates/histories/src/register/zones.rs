@@ -209,7 +209,10 @@ fn each_conflict(zones: &[Zone], mut found: impl FnMut(&Zone, &Zone, i64)) {
             found(
                 other,
                 zone,
-                (other.start_ns - zone.finish_ns).min(zone.start_ns - other.finish_ns),
+                other
+                    .start_ns
+                    .saturating_sub(zone.finish_ns)
+                    .min(zone.start_ns.saturating_sub(other.finish_ns)),
             );
         }
         if zone.finish_ns < zone.start_ns {

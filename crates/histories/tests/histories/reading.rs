@@ -89,6 +89,12 @@ fn reading_and_judging_is_one_function_from_lines_to_a_document() {
         answer["violations"][0]["proof"]["transactions"][0]["statements"][0],
         "read key 1: [7]"
     );
+    assert!(
+        answer["violations"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("T1 read 7 of key 1")
+    );
     let question = r#"{"check": "register", "claims": {"staleness": {"bounded": {"window_ns": 5}}, "linearizable": true}}"#;
     assert_eq!(
         judged(question, &[ok(0, (0, 1), vec![read(1, 0)])]).0,
