@@ -206,6 +206,17 @@ impl Components {
         self.of[one as usize] == self.of[other as usize]
     }
 
+    /// The view's edges that are in cycles.
+    pub fn graph_within(&self, view: View<'_>) -> Graph {
+        Graph::build(view.graph.vertices() as usize, |emit| {
+            for (from, edge) in view.graph.iter() {
+                if view.kinds & edge.kind().bit() != 0 && self.same(from, edge.to) {
+                    emit(from, edge);
+                }
+            }
+        })
+    }
+
     /// Per component, the length of the longest path that leads to it: a path only leads to higher levels.
     pub fn levels(&self, view: View<'_>) -> Vec<u32> {
         let mut states: Vec<u32> = (0..view.states()).collect();

@@ -31,15 +31,14 @@ pub fn search(
     findings: &mut Findings<'_, Anomaly>,
 ) -> bool {
     let vertices = graph.vertices() as usize;
-    let all = Components::of(View {
+    let all = View {
         graph,
         kinds: WW | WR | RW | ORDER,
         apart: false,
-    });
-    if !all.any_cycle() {
+    };
+    if order != Order::None && !Components::of(all).any_cycle() {
         return true;
     }
-    drop(all);
     let mut hunt = Hunt {
         history,
         versions,
@@ -69,28 +68,40 @@ impl Hunt<'_, '_> {
     /// With an order: cycles that need one of its edges.
     fn run(&mut self, order: Order) -> bool {
         let extra = if order == Order::None { 0 } else { ORDER };
-        let view = |kinds: u8, apart: bool| View {
+        let all = View {
             graph: self.graph,
-            kinds: kinds | extra,
-            apart,
+            kinds: WW | WR | RW | extra,
+            apart: false,
         };
-        let (ww, wr) = (view(WW, false), view(WW | WR, false));
-        let (all, apart) = (view(WW | WR | RW, false), view(WW | WR | RW, true));
-        if !Components::of(all).any_cycle() {
+        let components = Components::of(all);
+        if !components.any_cycle() {
             return true;
         }
+        // Without edges of an order, which may be most of them, each search below is shorter.
+        let smaller = (order == Order::None).then(|| components.graph_within(all));
+        let view = |kinds: u8| View {
+            graph: smaller.as_ref().unwrap_or(self.graph),
+            kinds: kinds | extra,
+            apart: false,
+        };
+        let (ww, wr, all) = (view(WW), view(WW | WR), view(WW | WR | RW));
+        let apart = View { apart: true, ..all };
         let anomaly = |class| Anomaly { class, order };
-        self.components(anomaly(Class::G0), ww, Kind::Ww);
-        self.components(anomaly(Class::G1c), wr, Kind::Wr);
-        let finished = self.single(anomaly(Class::GSingle), wr, all);
-        self.components(anomaly(Class::GNonadjacent), apart, Kind::Rw);
-        self.components(anomaly(Class::G2Item), all, Kind::Rw);
+        self.components(anomaly(Class::G0), ww, Kind::Ww, &Components::of(ww));
+        self.components(anomaly(Class::G1c), wr, Kind::Wr, &Components::of(wr));
+        let finished = self.single(anomaly(Class::GSingle), wr, all, &components);
+        self.components(
+            anomaly(Class::GNonadjacent),
+            apart,
+            Kind::Rw,
+            &Components::of(apart),
+        );
+        self.components(anomaly(Class::G2Item), all, Kind::Rw, &components);
         finished
     }
 
     /// Components that have a cycle through an edge of the `first` kind: each edge within one is in a cycle.
-    fn components(&mut self, anomaly: Anomaly, view: View<'_>, first: Kind) {
-        let components = Components::of(view);
+    fn components(&mut self, anomaly: Anomaly, view: View<'_>, first: Kind, components: &Components) {
         if !components.any_cycle() {
             return;
         }
@@ -136,8 +147,7 @@ impl Hunt<'_, '_> {
 
     /// Each rw from whose end ww and wr lead back to its start. A path leads to higher levels only, and rw connects
     /// what ran at the same time, so the search stays near.
-    fn single(&mut self, anomaly: Anomaly, back: View<'_>, all: View<'_>) -> bool {
-        let components = Components::of(all);
+    fn single(&mut self, anomaly: Anomaly, back: View<'_>, all: View<'_>, components: &Components) -> bool {
         let inner = Components::of(back);
         let levels = inner.levels(back);
         let level = |state: u32| levels[inner.of[state as usize] as usize];
@@ -145,7 +155,7 @@ impl Hunt<'_, '_> {
         let mut finished = true;
         for start in (0..all.states()).filter(|state| components.in_cycle(*state)) {
             let near = |other| inner.same(start, other) || level(other) < level(start);
-            let edges = self
+            let edges = all
                 .graph
                 .edges_from(start)
                 .iter()

@@ -1,7 +1,8 @@
-//! What 10^6 committed transactions cost, and those that were aborted. Alone, in a release build:
+//! What 10^6 committed transactions cost, and those that were aborted. In a release build, and one by one, since the peak
+//! of memory is the process's:
 //!
 //! ```sh
-//! cargo test --release -p bakeoff-histories --test histories large:: -- --ignored --nocapture --test-threads 1
+//! cargo test --release -p bakeoff-histories --test histories large_snapshot -- --ignored --nocapture
 //! ```
 
 use std::fmt::Write as _;
