@@ -3,10 +3,10 @@
 //!
 //! Kingsbury, Alvaro: "Elle: inferring isolation anomalies from experimental observations", VLDB 2020. In four steps:
 //!
-//! - [`versions`]: who wrote each element that was read, and the order of a key's elements, by the longest list;
-//! - [`direct`]: what is wrong with a list by itself;
-//! - [`dependencies`]: who must come before whom;
-//! - [`cycles`]: where that has no solution, by Adya's classes.
+//! - `versions`: who wrote each element that was read, and the order of a key's elements, by the longest list;
+//! - `direct`: what is wrong with a list by itself;
+//! - `dependencies`: who must come before whom;
+//! - `cycles`: where that has no solution, by Adya's classes.
 //!
 //! Only reads of acknowledged transactions count. One with an unknown outcome is committed if a value of it
 //! was read and no longer list does without it.

@@ -1,7 +1,7 @@
 //! Registers: keys that are read and overwritten. Every value is unique in its key; a key that one session alone
 //! writes, in ascending values, has versions, which are ordered without any clock.
 //!
-//! - [`registers`]: reads and writes, key by key;
+//! - `registers`: reads and writes, key by key;
 //! - [`staleness`]: how old is what is read (versions);
 //! - [`guarantees`]: what a session may expect of its own past (versions);
 //! - [`zones`]: whether a key behaves as one copy would (all keys).
