@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use crate::format::{CREATED, Change, FOLDER_SYNCED, NONE, REMOVED, REMOVED_FOLDER, RENAMED};
+use crate::format::{CREATED, FOLDER_SYNCED, NONE, REMOVED, REMOVED_FOLDER, RENAMED};
 use crate::notes;
 use crate::settings;
 use crate::sys::{self, Status, Text, call};
@@ -68,15 +68,7 @@ impl Name {
             && !existed
             && let Some(status) = self.status()
         {
-            log.append(
-                &Change {
-                    kind: CREATED,
-                    inode: status.inode,
-                    ..self.change()
-                },
-                Some(self),
-                None,
-            );
+            log.append(CREATED, self, None, status.inode, NONE);
         }
         result
     }
@@ -85,24 +77,13 @@ impl Name {
         let Some((log, status)) = Log::locked().zip(self.status()) else {
             return remove();
         };
-        let change = if status.is(libc::S_IFDIR) {
-            Change {
-                kind: REMOVED_FOLDER,
-                mode: u64::from(status.mode),
-                kept: NONE,
-                ..self.change()
-            }
-        } else {
-            Change {
-                kind: REMOVED,
-                kept: log.keep(self),
-                inode: status.inode,
-                ..self.change()
-            }
+        let (kind, extra) = match status.is(libc::S_IFDIR) {
+            true => (REMOVED_FOLDER, u64::from(status.mode)),
+            false => (REMOVED, log.keep(self)),
         };
         let result = remove();
         if result >= 0 {
-            log.append(&change, Some(self), None);
+            log.append(kind, self, None, status.inode, extra);
         }
         result
     }
@@ -111,29 +92,15 @@ impl Name {
         let Some((log, status)) = Log::locked().zip(self.status()) else {
             return rename();
         };
-        let replaced = to
+        let old = to
             .status()
-            .is_some_and(|found| !found.is(libc::S_IFDIR) && found.inode != status.inode);
-        let kept = if replaced { log.keep(to) } else { NONE };
+            .filter(|old| !old.is(libc::S_IFDIR) && old.inode != status.inode);
+        let kept = old.map_or(NONE, |_| log.keep(to));
         let result = rename();
         if result >= 0 {
-            let change = Change {
-                kind: RENAMED,
-                inode: status.inode,
-                new_folder: to.folder,
-                kept,
-                ..self.change()
-            };
-            log.append(&change, Some(self), Some(to));
+            log.append(RENAMED, self, Some(to), status.inode, kept);
         }
         result
-    }
-
-    fn change(&self) -> Change {
-        Change {
-            folder: self.folder,
-            ..Change::default()
-        }
     }
 }
 
@@ -144,17 +111,8 @@ pub fn position() -> u64 {
 
 pub fn folder_synced(folder: &Status, position: u64) {
     if let Some(log) = Log::locked() {
-        let folder = (folder.device, folder.inode);
-        log.append(
-            &Change {
-                kind: FOLDER_SYNCED,
-                folder,
-                kept: position,
-                ..Change::default()
-            },
-            None,
-            None,
-        );
+        let (folder, path) = ((folder.device, folder.inode), Text::new(&[]));
+        log.append(FOLDER_SYNCED, &Name { folder, path }, None, 0, position);
     }
 }
 
@@ -167,31 +125,22 @@ impl Log {
     fn locked() -> Option<Log> {
         let fd = sys::open_shared(&Text::new(&[settings::journal()?, b"/changes"]), libc::O_RDWR)?;
         sys::lock(fd);
-        Some(Log {
-            fd,
-            end: sys::size_of(fd),
-        })
+        let end = sys::size_of(fd);
+        Some(Log { fd, end })
     }
 
-    /// Links the file into the journal's folder, since its last name goes.
+    /// Links the file into the journal's folder, since its last name goes. Returns the link's number.
     fn keep(&self, name: &Name) -> u64 {
         let Some(journal) = settings::journal() else {
             return NONE;
         };
         let mut link = Text::new(&[journal, b"/kept/"]);
         link.push_hex(self.end);
+        let (folder, from, to) = (libc::AT_FDCWD, name.path.as_ptr(), link.as_ptr());
         // SAFETY: `Text` ends with a zero byte.
         let result = unsafe {
-            // A change that failed left its link.
-            call!(SYS_unlinkat, libc::AT_FDCWD, link.as_ptr(), 0);
-            call!(
-                SYS_linkat,
-                libc::AT_FDCWD,
-                name.path.as_ptr(),
-                libc::AT_FDCWD,
-                link.as_ptr(),
-                0
-            )
+            call!(SYS_unlinkat, folder, to, 0); // left by a change that failed
+            call!(SYS_linkat, folder, from, folder, to, 0)
         };
         if result != 0 {
             notes::write(b"not_kept", name.path.bytes());
@@ -200,23 +149,29 @@ impl Log {
         self.end
     }
 
-    fn append(&self, change: &Change, name: Option<&Name>, new_name: Option<&Name>) {
-        let (path, new_path) = (bytes(name), bytes(new_name));
-        let (path_bytes, new_path_bytes) = (path.len() as u64, new_path.len() as u64);
-        let head = Change {
-            path_bytes,
-            new_path_bytes,
-            ..*change
+    fn append(&self, kind: &str, name: &Name, new_name: Option<&Name>, inode: u64, extra: u64) {
+        let mut head = Text::new(&[kind.as_bytes(), b"\0"]);
+        let new_folder = new_name.map_or((0, 0), |name| name.folder);
+        for number in [
+            name.folder.0,
+            name.folder.1,
+            new_folder.0,
+            new_folder.1,
+            inode,
+            extra,
+        ] {
+            head.push_hex(number);
+            head.push(b"\0");
         }
-        .to_bytes();
-        if !sys::write_at(self.fd, [&head, path, new_path], self.end) {
+        let new_path = new_name.map_or(&b""[..], |name| name.path.bytes());
+        if !sys::write_at(
+            self.fd,
+            [head.bytes(), name.path.bytes(), b"\0", new_path, b"\0"],
+            self.end,
+        ) {
             notes::write(b"journal_failed", b"a change of names could not be recorded");
         }
     }
-}
-
-fn bytes(name: Option<&Name>) -> &[u8] {
-    name.map_or(b"", |name| name.path.bytes())
 }
 
 impl Drop for Log {

@@ -10,7 +10,6 @@
 
 pub const HEADER_BYTES: u64 = 64;
 pub const RECORD_BYTES: u64 = 32;
-pub const CHANGE_BYTES: u64 = 80;
 const MAGIC: u64 = u64::from_le_bytes(*b"bakeoff1");
 
 /// Numbers one after the other, as bytes.
@@ -29,7 +28,7 @@ fn number(bytes: &[u8], index: usize) -> u64 {
 }
 
 /// The head of one file's journal.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Default)]
 pub struct Header {
     pub device: u64,
     pub inode: u64,
@@ -82,7 +81,7 @@ pub const SYNCED: u64 = 2;
 /// A sync began when the file had `offset` bytes. `token` says whose.
 pub const MARK: u64 = 3;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct Record {
     pub kind: u64,
     pub offset: u64,
@@ -91,6 +90,15 @@ pub struct Record {
 }
 
 impl Record {
+    pub fn new(kind: u64, offset: u64, length: u64) -> Record {
+        Record {
+            kind,
+            offset,
+            length,
+            token: 0,
+        }
+    }
+
     pub fn to_bytes(self) -> [u8; RECORD_BYTES as usize] {
         to_bytes([self.kind, self.offset, self.length, self.token])
     }
@@ -110,62 +118,17 @@ impl Record {
     }
 }
 
-/// What happened to a name. In each, `path` is the name, `inode` what it names.
-pub const CREATED: u64 = 1;
-/// `kept` is the number of the link to the file.
-pub const REMOVED: u64 = 2;
-/// From `path` to `new_path`; `kept` links to what had the new name before.
-pub const RENAMED: u64 = 3;
-/// An empty folder, which had `mode`.
-pub const REMOVED_FOLDER: u64 = 4;
-/// `folder` was synced: changes before the position `kept` are durable.
-pub const FOLDER_SYNCED: u64 = 5;
-/// No file is kept.
+/// A change of names: nine fields, each followed by a zero byte. The kind, then hexadecimal numbers (device and inode of the
+/// folder of the name, the same of the new name, the inode that is named, and an extra one), the name, and the new name.
+pub const CHANGE_FIELDS: usize = 9;
+pub const CREATED: &str = "created";
+/// The extra number is that of the link to the file.
+pub const REMOVED: &str = "removed";
+/// The extra number is that of the link to what had the new name before.
+pub const RENAMED: &str = "renamed";
+/// An empty folder. The extra number is its mode.
+pub const REMOVED_FOLDER: &str = "removed_folder";
+/// A folder was synced: changes before the position that the extra number gives are durable.
+pub const FOLDER_SYNCED: &str = "folder_synced";
+/// No file was linked.
 pub const NONE: u64 = u64::MAX;
-
-/// One change of names. The bytes of `path` and `new_path` follow it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Change {
-    pub kind: u64,
-    /// Device and inode of the folder that has the name, and of the one that has the new name.
-    pub folder: (u64, u64),
-    pub new_folder: (u64, u64),
-    pub inode: u64,
-    pub mode: u64,
-    pub kept: u64,
-    pub path_bytes: u64,
-    pub new_path_bytes: u64,
-}
-
-impl Change {
-    pub fn to_bytes(self) -> [u8; CHANGE_BYTES as usize] {
-        let (folder, new_folder) = (self.folder, self.new_folder);
-        let lengths = self.path_bytes << 32 | self.new_path_bytes;
-        to_bytes([
-            self.kind,
-            folder.0,
-            folder.1,
-            new_folder.0,
-            new_folder.1,
-            self.inode,
-            self.mode,
-            self.kept,
-            lengths,
-            0,
-        ])
-    }
-
-    pub fn from_bytes(bytes: &[u8; CHANGE_BYTES as usize]) -> Change {
-        let at = |index| number(bytes, index);
-        Change {
-            kind: at(0),
-            folder: (at(1), at(2)),
-            new_folder: (at(3), at(4)),
-            inode: at(5),
-            mode: at(6),
-            kept: at(7),
-            path_bytes: at(8) >> 32,
-            new_path_bytes: at(8) & 0xffff_ffff,
-        }
-    }
-}

@@ -95,19 +95,10 @@ impl Journal {
         sys::lock(fd);
         let mut bytes = [0; HEADER_BYTES as usize];
         let read = sys::read_at(fd, &mut bytes, 0);
-        let none = Header {
-            device: 0,
-            inode: 0,
-            born_ns: 0,
-            base: 0,
-            base_size: 0,
-            synced_size: 0,
-            epoch: 0,
-        };
         let header = (read == HEADER_BYTES as isize)
             .then(|| Header::from_bytes(&bytes))
             .flatten()
-            .unwrap_or(none);
+            .unwrap_or_default();
         let mut journal = Journal {
             fd,
             end: sys::size_of(fd),
@@ -139,12 +130,7 @@ impl Journal {
                 read = other.map_or(read, |other| sys::read_at(other, &mut buffer.0[..wanted], at));
             }
             let length = u64::try_from(read).unwrap_or(0).min(end - at);
-            let record = Record {
-                kind: SAVED,
-                offset: at,
-                length,
-                token: 0,
-            };
+            let record = Record::new(SAVED, at, length);
             if read <= 0 || !self.append(record, &buffer.0[..length as usize]) {
                 if read < 0 {
                     notes::once(Once::JournalFailed, b"old content could not be read");
@@ -160,15 +146,7 @@ impl Journal {
 
     /// The range was written and synced by one call.
     pub fn synced(&mut self, offset: u64, length: u64) {
-        self.append(
-            Record {
-                kind: SYNCED,
-                offset,
-                length,
-                token: 0,
-            },
-            &[],
-        );
+        self.append(Record::new(SYNCED, offset, length), &[]);
         self.header.synced_size = self.header.synced_size.max(offset + length);
         self.write_header();
     }

@@ -14,9 +14,9 @@ use std::ffi::{CStr, c_char, c_int};
 
 type Path = *const c_char;
 
-/// `name | other_name (argument: type) -> result = body;`: exported functions of these names, which all do the same.
+/// `[name, other_name] (argument: type) -> result = body;`: exported functions of these names, which all do the same.
 macro_rules! functions {
-    ($($($name:ident)|+ $arguments:tt -> $result:ty = $body:expr;)*) => {
+    ($([$($name:ident),+] $arguments:tt -> $result:ty = $body:expr;)*) => {
         $($($crate::calls::function!($name $arguments -> $result = $body);)+)*
     };
 }

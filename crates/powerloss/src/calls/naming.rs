@@ -10,27 +10,27 @@ use crate::settings;
 use crate::sys::{Status, call};
 
 functions! {
-    rename (from: Path, to: Path) -> c_int = rename_at(libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0);
-    renameat (from_folder: c_int, from: Path, to_folder: c_int, to: Path) -> c_int =
+    [rename] (from: Path, to: Path) -> c_int = rename_at(libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0);
+    [renameat] (from_folder: c_int, from: Path, to_folder: c_int, to: Path) -> c_int =
         rename_at(from_folder, from, to_folder, to, 0);
-    renameat2 (from_folder: c_int, from: Path, to_folder: c_int, to: Path, flags: c_uint) -> c_int =
+    [renameat2] (from_folder: c_int, from: Path, to_folder: c_int, to: Path, flags: c_uint) -> c_int =
         rename_at(from_folder, from, to_folder, to, flags);
-    link (from: Path, to: Path) -> c_int =
+    [link] (from: Path, to: Path) -> c_int =
         make(libc::AT_FDCWD, to, || call!(SYS_linkat, libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0));
-    linkat (from_folder: c_int, from: Path, folder: c_int, to: Path, flags: c_int) -> c_int =
+    [linkat] (from_folder: c_int, from: Path, folder: c_int, to: Path, flags: c_int) -> c_int =
         make(folder, to, || call!(SYS_linkat, from_folder, from, folder, to, flags));
-    symlink (target: Path, path: Path) -> c_int =
+    [symlink] (target: Path, path: Path) -> c_int =
         make(libc::AT_FDCWD, path, || call!(SYS_symlinkat, target, libc::AT_FDCWD, path));
-    symlinkat (target: Path, folder: c_int, path: Path) -> c_int =
+    [symlinkat] (target: Path, folder: c_int, path: Path) -> c_int =
         make(folder, path, || call!(SYS_symlinkat, target, folder, path));
-    mkdir (path: Path, mode: c_uint) -> c_int =
+    [mkdir] (path: Path, mode: c_uint) -> c_int =
         make(libc::AT_FDCWD, path, || call!(SYS_mkdirat, libc::AT_FDCWD, path, mode));
-    mkdirat (folder: c_int, path: Path, mode: c_uint) -> c_int =
+    [mkdirat] (folder: c_int, path: Path, mode: c_uint) -> c_int =
         make(folder, path, || call!(SYS_mkdirat, folder, path, mode));
-    unlink (path: Path) -> c_int = as_int(remove_at(libc::AT_FDCWD, path, 0));
-    unlinkat (folder: c_int, path: Path, flags: c_int) -> c_int = as_int(remove_at(folder, path, flags));
-    rmdir (path: Path) -> c_int = as_int(remove_at(libc::AT_FDCWD, path, libc::AT_REMOVEDIR));
-    remove (path: Path) -> c_int = as_int(match remove_at(libc::AT_FDCWD, path, 0) {
+    [unlink] (path: Path) -> c_int = as_int(remove_at(libc::AT_FDCWD, path, 0));
+    [unlinkat] (folder: c_int, path: Path, flags: c_int) -> c_int = as_int(remove_at(folder, path, flags));
+    [rmdir] (path: Path) -> c_int = as_int(remove_at(libc::AT_FDCWD, path, libc::AT_REMOVEDIR));
+    [remove] (path: Path) -> c_int = as_int(match remove_at(libc::AT_FDCWD, path, 0) {
         result if result == -(libc::EISDIR as isize) => remove_at(libc::AT_FDCWD, path, libc::AT_REMOVEDIR),
         result => result,
     });

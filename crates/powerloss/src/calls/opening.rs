@@ -11,21 +11,21 @@ use crate::sys::{Text, call, path_of};
 use crate::{notes, settings};
 
 functions! {
-    open | open64 | __open | __open64 | __open_2 | __open64_2 (path: Path, flags: c_int, mode: c_uint) -> c_int =
+    [open, open64, __open, __open64, __open_2, __open64_2] (path: Path, flags: c_int, mode: c_uint) -> c_int =
         open_at(libc::AT_FDCWD, path, flags, mode);
-    openat | openat64 | __openat_2 | __openat64_2 (folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int =
+    [openat, openat64, __openat_2, __openat64_2] (folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int =
         open_at(folder, path, flags, mode);
-    creat | creat64 (path: Path, mode: c_uint) -> c_int =
+    [creat, creat64] (path: Path, mode: c_uint) -> c_int =
         open_at(libc::AT_FDCWD, path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
-    fopen (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen", path, mode);
-    fopen64 (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen64", path, mode);
-    fclose (stream: *mut libc::FILE) -> c_int = close_stream(stream);
-    close | __close (fd: c_int) -> c_int = { descriptors::forget(fd); as_int(call!(SYS_close, fd)) };
-    close_range (first: c_uint, last: c_uint, flags: c_int) -> c_int = close_from(first, last, flags);
-    closefrom (first: c_int) -> () = { close_from(first.max(0) as c_uint, c_uint::MAX, 0); };
-    dup (fd: c_int) -> c_int = forgotten(as_int(call!(SYS_dup, fd)));
-    dup2 (fd: c_int, copy: c_int) -> c_int = duplicate(fd, copy);
-    dup3 (fd: c_int, copy: c_int, flags: c_int) -> c_int = forgotten(as_int(call!(SYS_dup3, fd, copy, flags)));
+    [fopen] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen", path, mode);
+    [fopen64] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen64", path, mode);
+    [fclose] (stream: *mut libc::FILE) -> c_int = close_stream(stream);
+    [close, __close] (fd: c_int) -> c_int = { descriptors::forget(fd); as_int(call!(SYS_close, fd)) };
+    [close_range] (first: c_uint, last: c_uint, flags: c_int) -> c_int = close_from(first, last, flags);
+    [closefrom] (first: c_int) -> () = { close_from(first.max(0) as c_uint, c_uint::MAX, 0); };
+    [dup] (fd: c_int) -> c_int = forgotten(as_int(call!(SYS_dup, fd)));
+    [dup2] (fd: c_int, copy: c_int) -> c_int = duplicate(fd, copy);
+    [dup3] (fd: c_int, copy: c_int, flags: c_int) -> c_int = forgotten(as_int(call!(SYS_dup3, fd, copy, flags)));
 }
 
 /// # Safety

@@ -10,9 +10,9 @@ use crate::settings;
 use crate::sys::{Status, call, close};
 
 functions! {
-    ftruncate | ftruncate64 (fd: c_int, length: i64) -> c_int = as_int(resize(fd, length));
-    truncate | truncate64 (path: Path, length: i64) -> c_int = resize_path(path, length);
-    fallocate | fallocate64 (fd: c_int, mode: c_int, offset: i64, length: i64) -> c_int =
+    [ftruncate, ftruncate64] (fd: c_int, length: i64) -> c_int = as_int(resize(fd, length));
+    [truncate, truncate64] (path: Path, length: i64) -> c_int = resize_path(path, length);
+    [fallocate, fallocate64] (fd: c_int, mode: c_int, offset: i64, length: i64) -> c_int =
         allocate(fd, mode, offset, length);
 }
 

@@ -12,10 +12,10 @@ use crate::settings;
 use crate::sys::{self, Status, call};
 
 functions! {
-    fsync (fd: c_int) -> c_int = sync_one(fd, || call!(SYS_fsync, fd));
-    fdatasync (fd: c_int) -> c_int = sync_one(fd, || call!(SYS_fdatasync, fd));
-    sync () -> () = { sync_all(None, || call!(SYS_sync)); };
-    syncfs (fd: c_int) -> c_int = as_int(sync_all(Status::of(fd).map(|status| status.device), || call!(SYS_syncfs, fd)));
+    [fsync] (fd: c_int) -> c_int = sync_one(fd, || call!(SYS_fsync, fd));
+    [fdatasync] (fd: c_int) -> c_int = sync_one(fd, || call!(SYS_fdatasync, fd));
+    [sync] () -> () = { sync_all(None, || call!(SYS_sync)); };
+    [syncfs] (fd: c_int) -> c_int = as_int(sync_all(Status::of(fd).map(|status| status.device), || call!(SYS_syncfs, fd)));
 }
 
 fn sync_one(fd: c_int, sync: impl FnOnce() -> isize) -> c_int {

@@ -8,23 +8,23 @@ use crate::notes::{self, Once};
 use crate::sys::{call, path_of, raw, returned};
 
 functions! {
-    syscall (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long =
+    [syscall] (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long =
         system_call(number, [a, b, c, d, e, f]);
-    mmap | mmap64 (address: *mut c_void, length: usize, access: c_int, flags: c_int, fd: c_int, offset: i64)
+    [mmap, mmap64] (address: *mut c_void, length: usize, access: c_int, flags: c_int, fd: c_int, offset: i64)
         -> *mut c_void = {
             note_mapping(access, flags, fd);
             returned(call!(SYS_mmap, address, length, access, flags, fd, offset)) as *mut c_void
         };
-    io_uring_setup (a: usize, b: usize) -> c_int = noted(Once::IoUring, c"io_uring_setup", [a, b, 0, 0, 0]);
-    io_uring_queue_init (a: usize, b: usize, c: usize) -> c_int =
+    [io_uring_setup] (a: usize, b: usize) -> c_int = noted(Once::IoUring, c"io_uring_setup", [a, b, 0, 0, 0]);
+    [io_uring_queue_init] (a: usize, b: usize, c: usize) -> c_int =
         noted(Once::IoUring, c"io_uring_queue_init", [a, b, c, 0, 0]);
-    io_uring_queue_init_params (a: usize, b: usize, c: usize) -> c_int =
+    [io_uring_queue_init_params] (a: usize, b: usize, c: usize) -> c_int =
         noted(Once::IoUring, c"io_uring_queue_init_params", [a, b, c, 0, 0]);
-    io_uring_queue_init_mem (a: usize, b: usize, c: usize, d: usize, e: usize) -> c_int =
+    [io_uring_queue_init_mem] (a: usize, b: usize, c: usize, d: usize, e: usize) -> c_int =
         noted(Once::IoUring, c"io_uring_queue_init_mem", [a, b, c, d, e]);
-    io_submit (a: usize, b: usize, c: usize) -> c_int = noted(Once::IoSubmit, c"io_submit", [a, b, c, 0, 0]);
-    aio_write | aio_write64 (a: usize) -> c_int = noted(Once::PosixAio, c"aio_write", [a, 0, 0, 0, 0]);
-    lio_listio | lio_listio64 (a: usize, b: usize, c: usize, d: usize) -> c_int =
+    [io_submit] (a: usize, b: usize, c: usize) -> c_int = noted(Once::IoSubmit, c"io_submit", [a, b, c, 0, 0]);
+    [aio_write, aio_write64] (a: usize) -> c_int = noted(Once::PosixAio, c"aio_write", [a, 0, 0, 0, 0]);
+    [lio_listio, lio_listio64] (a: usize, b: usize, c: usize, d: usize) -> c_int =
         noted(Once::PosixAio, c"lio_listio", [a, b, c, d, 0]);
 }
 

@@ -14,25 +14,25 @@ type Pieces = *const libc::iovec;
 type Offset = *mut i64;
 
 functions! {
-    write | __write (fd: c_int, bytes: Bytes, length: usize) -> isize =
+    [write, __write] (fd: c_int, bytes: Bytes, length: usize) -> isize =
         write_to(fd, None, length, 0, || call!(SYS_write, fd, bytes, length));
-    pwrite | pwrite64 | __pwrite64 (fd: c_int, bytes: Bytes, length: usize, offset: i64) -> isize =
+    [pwrite, pwrite64, __pwrite64] (fd: c_int, bytes: Bytes, length: usize, offset: i64) -> isize =
         write_to(fd, Some(offset), length, 0, || call!(SYS_pwrite64, fd, bytes, length, offset));
-    writev (fd: c_int, pieces: Pieces, count: c_int) -> isize =
+    [writev] (fd: c_int, pieces: Pieces, count: c_int) -> isize =
         write_to(fd, None, total(pieces, count), 0, || call!(SYS_writev, fd, pieces, count));
-    pwritev | pwritev64 (fd: c_int, pieces: Pieces, count: c_int, offset: i64) -> isize =
+    [pwritev, pwritev64] (fd: c_int, pieces: Pieces, count: c_int, offset: i64) -> isize =
         write_to(fd, Some(offset), total(pieces, count), 0, || call!(SYS_pwritev, fd, pieces, count, offset, 0));
-    pwritev2 | pwritev64v2 (fd: c_int, pieces: Pieces, count: c_int, offset: i64, flags: c_int) -> isize = {
+    [pwritev2, pwritev64v2] (fd: c_int, pieces: Pieces, count: c_int, offset: i64, flags: c_int) -> isize = {
         let place = (offset != -1).then_some(offset);
         write_to(fd, place, total(pieces, count), flags, || call!(SYS_pwritev2, fd, pieces, count, offset, 0, flags))
     };
-    copy_file_range (from: c_int, start: Offset, to: c_int, place: Offset, length: usize, flags: c_uint) -> isize =
+    [copy_file_range] (from: c_int, start: Offset, to: c_int, place: Offset, length: usize, flags: c_uint) -> isize =
         write_to(to, place.as_ref().copied(), length, 0, || {
             call!(SYS_copy_file_range, from, start, to, place, length, flags)
         });
-    splice (from: c_int, start: Offset, to: c_int, place: Offset, length: usize, flags: c_uint) -> isize =
+    [splice] (from: c_int, start: Offset, to: c_int, place: Offset, length: usize, flags: c_uint) -> isize =
         write_to(to, place.as_ref().copied(), length, 0, || call!(SYS_splice, from, start, to, place, length, flags));
-    sendfile | sendfile64 (to: c_int, from: c_int, start: Offset, length: usize) -> isize =
+    [sendfile, sendfile64] (to: c_int, from: c_int, start: Offset, length: usize) -> isize =
         write_to(to, None, length, 0, || call!(SYS_sendfile, to, from, start, length));
 }
 

@@ -60,7 +60,10 @@ pub fn apply(data: &[PathBuf], journal: &Path) -> Result<Applied, Failure> {
     }
     applied.names =
         changes::undo(journal).map_err(|why| Failure::new("cannot undo names of", journal, why))?;
-    for [_, _, path] in check::read(journal).iter().filter(|[kind, ..]| kind == "volatile") {
+    for [_, _, path] in check::read(journal)
+        .iter()
+        .filter(|[kind, ..]| kind == "volatile")
+    {
         // It may be gone already.
         let _ = fs::remove_file(path);
     }

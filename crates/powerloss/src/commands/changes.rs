@@ -1,70 +1,71 @@
 //! Undoes changes of names, newest first: what strict mode recorded and no sync of a folder made durable.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::format::{CHANGE_BYTES, CREATED, Change, FOLDER_SYNCED, NONE, REMOVED, REMOVED_FOLDER, RENAMED};
+use crate::format::{CHANGE_FIELDS, CREATED, FOLDER_SYNCED, NONE, REMOVED, REMOVED_FOLDER, RENAMED};
 
-struct Recorded {
+struct Change<'a> {
     position: u64,
-    change: Change,
-    path: PathBuf,
-    new_path: PathBuf,
+    kind: &'a str,
+    folder: (u64, u64),
+    new_folder: (u64, u64),
+    inode: u64,
+    extra: u64,
+    path: &'a Path,
+    new_path: &'a Path,
 }
 
 /// Returns how many names were undone. Nothing that contradicts what is found is touched.
 pub fn undo(journal: &Path) -> io::Result<u64> {
-    let recorded = read(&journal.join("changes"))?;
+    let bytes = match fs::read(journal.join("changes")) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(0),
+        other => other?,
+    };
+    let changes = read(&bytes);
     let mut names = 0;
-    for (index, one) in recorded.iter().enumerate().rev() {
+    for (index, change) in changes.iter().enumerate().rev() {
         // A sync of either folder makes a change of both durable, as file systems with a log do it.
-        let folders = [one.change.folder, one.change.new_folder];
-        let durable = recorded[index..].iter().any(|later| {
-            later.change.kind == FOLDER_SYNCED
-                && folders.contains(&later.change.folder)
-                && one.position < later.change.kept
-        });
-        if one.change.kind != FOLDER_SYNCED && !durable {
-            names += u64::from(undo_one(one, &journal.join("kept"))?);
+        let folders = [change.folder, change.new_folder];
+        let syncs = changes[index..]
+            .iter()
+            .filter(|later| later.kind == FOLDER_SYNCED);
+        if !syncs
+            .into_iter()
+            .any(|sync| folders.contains(&sync.folder) && change.position < sync.extra)
+        {
+            names += u64::from(undo_one(change, &journal.join("kept"))?);
         }
     }
+    // Once is enough, as for files.
+    fs::remove_file(journal.join("changes"))?;
     Ok(names)
 }
 
-fn undo_one(one: &Recorded, kept: &Path) -> io::Result<bool> {
-    let Recorded {
-        change,
-        path,
-        new_path,
-        ..
-    } = one;
-    let kept = (change.kept != NONE).then(|| kept.join(format!("{:x}", change.kept)));
+fn undo_one(change: &Change, kept: &Path) -> io::Result<bool> {
+    let Change { path, new_path, .. } = change;
+    let kept = (change.extra != NONE).then(|| kept.join(format!("{:x}", change.extra)));
     let inode = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.ino());
-    match change.kind {
-        CREATED if inode(path) == Some(change.inode) => {
+    match (change.kind, kept) {
+        (CREATED, _) if inode(path) == Some(change.inode) => {
             if fs::symlink_metadata(path)?.is_dir() {
-                // Without its name nothing in it can be found.
-                fs::remove_dir_all(path)?;
+                fs::remove_dir_all(path)?; // without its name nothing in it can be found
             } else {
                 fs::remove_file(path)?;
             }
         }
-        REMOVED if inode(path).is_none() => match kept {
-            Some(kept) => fs::hard_link(kept, path)?,
-            None => return Ok(false),
-        },
-        RENAMED if inode(new_path) == Some(change.inode) && inode(path).is_none() => {
+        (REMOVED, Some(kept)) if inode(path).is_none() => fs::hard_link(kept, path)?,
+        (RENAMED, kept) if inode(new_path) == Some(change.inode) && inode(path).is_none() => {
             fs::rename(new_path, path)?;
-            if let Some(kept) = kept {
-                fs::hard_link(kept, new_path)?;
-            }
+            kept.map_or(Ok(()), |kept| fs::hard_link(kept, new_path))?;
         }
-        REMOVED_FOLDER if inode(path).is_none() => {
+        (REMOVED_FOLDER, _) if inode(path).is_none() => {
             fs::DirBuilder::new()
-                .mode((change.mode & 0o7777) as u32)
+                .mode((change.extra & 0o7777) as u32)
                 .create(path)?;
         }
         _ => return Ok(false),
@@ -72,30 +73,24 @@ fn undo_one(one: &Recorded, kept: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-fn read(log: &Path) -> io::Result<Vec<Recorded>> {
-    let bytes = match fs::read(log) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut recorded = Vec::new();
-    let mut rest = bytes.as_slice();
-    while let Some((head, after)) = rest.split_first_chunk::<{ CHANGE_BYTES as usize }>() {
-        let change = Change::from_bytes(head);
-        let (path_bytes, new_path_bytes) = (change.path_bytes as usize, change.new_path_bytes as usize);
-        if change.kind == 0 || after.len() < path_bytes + new_path_bytes {
-            break; // the last one was cut
-        }
-        let path_from = |bytes: &[u8]| PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
-        let (path, after) = after.split_at(path_bytes);
-        let (new_path, after) = after.split_at(new_path_bytes);
-        let position = (bytes.len() - rest.len()) as u64;
-        recorded.push(Recorded {
-            position,
-            change,
-            path: path_from(path),
-            new_path: path_from(new_path),
-        });
-        rest = after;
-    }
-    Ok(recorded)
+/// The last change may be cut: it was not made.
+fn read(bytes: &[u8]) -> Vec<Change<'_>> {
+    let mut position = 0;
+    let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
+    let parsed = fields.chunks_exact(CHANGE_FIELDS).map_while(|fields| {
+        let at = position;
+        position += fields.iter().map(|field| field.len() as u64 + 1).sum::<u64>();
+        let number = |index: usize| u64::from_str_radix(str::from_utf8(fields[index]).ok()?, 16).ok();
+        Some(Change {
+            position: at,
+            kind: str::from_utf8(fields[0]).ok()?,
+            folder: (number(1)?, number(2)?),
+            new_folder: (number(3)?, number(4)?),
+            inode: number(5)?,
+            extra: number(6)?,
+            path: Path::new(OsStr::from_bytes(fields[7])),
+            new_path: Path::new(OsStr::from_bytes(fields[8])),
+        })
+    });
+    parsed.collect()
 }

@@ -9,14 +9,35 @@ use super::{Failure, Options, Outcome, quoted};
 
 /// What the library cannot undo, as it notes it, and what would help.
 const BLIND: [(&str, &str); 8] = [
-    ("io_uring", "its writes are not seen: turn it off (MariaDB: innodb_use_native_aio=0)"),
-    ("io_submit", "native asynchronous writes are not seen: turn them off (innodb_use_native_aio=0)"),
+    (
+        "io_uring",
+        "its writes are not seen: turn it off (MariaDB: innodb_use_native_aio=0)",
+    ),
+    (
+        "io_submit",
+        "native asynchronous writes are not seen: turn them off (innodb_use_native_aio=0)",
+    ),
     ("posix_aio", "aio_write happens inside the C library, unseen"),
-    ("mapped", "writes to a mapped file are not seen: use a setting that writes by calls, or LazyFS"),
-    ("stream_in_place", "a stream changed a file in place inside the C library, unseen"),
-    ("journal_failed", "the journal is incomplete: is its disk full, or may the server's user not write it?"),
-    ("not_kept", "a removed file could not be linked: put the journal on the file system of the data"),
-    ("not_loaded", "the process does not have the library: a static program, or one with other privileges"),
+    (
+        "mapped",
+        "writes to a mapped file are not seen: use a setting that writes by calls, or LazyFS",
+    ),
+    (
+        "stream_in_place",
+        "a stream changed a file in place inside the C library, unseen",
+    ),
+    (
+        "journal_failed",
+        "the journal is incomplete: is its disk full, or may the server's user not write it?",
+    ),
+    (
+        "not_kept",
+        "a removed file could not be linked: put the journal on the file system of the data",
+    ),
+    (
+        "not_loaded",
+        "the process does not have the library: a static program, or one with other privileges",
+    ),
 ];
 
 /// Kind, process and detail.
@@ -35,14 +56,19 @@ pub fn run(arguments: Vec<OsString>) -> Outcome {
 
 /// The report, and whether the run may be judged.
 pub fn report(notes: &BTreeSet<Note>) -> (String, bool) {
-    let of = |wanted: &str| notes.iter().filter(|[kind, ..]| kind == wanted).count();
+    let of = |wanted: &str| {
+        let of_kind = notes.iter().filter(|[kind, ..]| kind == wanted);
+        of_kind
+            .map(|[_, _, detail]| quoted(detail))
+            .collect::<BTreeSet<_>>()
+    };
     let blind: Vec<String> = notes.iter().filter_map(blind_to_json).collect();
-    let judged = blind.is_empty() && of("attached") > 0;
+    let judged = blind.is_empty() && !of("attached").is_empty();
     let json = format!(
-        r#"{{"judged": {judged}, "processes": {}, "direct_files": {}, "volatile_files": {}, "blind": [{}]}}"#,
-        of("attached"),
-        of("direct"),
-        of("volatile"),
+        r#"{{"judged": {judged}, "programs": [{}], "direct_files": {}, "volatile_files": {}, "blind": [{}]}}"#,
+        of("attached").into_iter().collect::<Vec<_>>().join(", "),
+        of("direct").len(),
+        of("volatile").len(),
         blind.join(", ")
     );
     (json, judged)
@@ -60,7 +86,9 @@ fn blind_to_json([kind, process, detail]: &Note) -> Option<String> {
 pub fn read(journal: &Path) -> BTreeSet<Note> {
     let bytes = fs::read(journal.join("notes")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let parts = text.lines().map(|line| line.splitn(3, '\t').map(str::to_owned).collect::<Vec<_>>());
+    let parts = text
+        .lines()
+        .map(|line| line.splitn(3, '\t').map(str::to_owned).collect::<Vec<_>>());
     parts.filter_map(|parts| Note::try_from(parts).ok()).collect()
 }
 
@@ -69,7 +97,8 @@ fn inspect(process: u32, notes: &mut BTreeSet<Note>) -> Result<(), Failure> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let fail = |why| Failure::new("cannot inspect", &folder, why);
     let maps = fs::read_to_string(folder.join("maps")).map_err(fail)?;
-    let mut note = |kind: &str, detail: &str| notes.insert([kind, &process.to_string(), detail].map(str::to_owned));
+    let mut note =
+        |kind: &str, detail: &str| notes.insert([kind, &process.to_string(), detail].map(str::to_owned));
     if !maps.contains("libbakeoff_powerloss") {
         note("not_loaded", "its memory does not have the library");
     }
@@ -90,7 +119,15 @@ mod tests {
 
     #[test]
     fn a_run_is_judged_if_a_process_had_the_library_and_nothing_bypassed_it() {
-        let judged = |kinds: &[&str]| report(&kinds.iter().map(|kind| [kind, "7", "x"].map(str::to_owned)).collect()).1;
+        let judged = |kinds: &[&str]| {
+            report(
+                &kinds
+                    .iter()
+                    .map(|kind| [kind, "7", "x"].map(str::to_owned))
+                    .collect(),
+            )
+            .1
+        };
         assert!(judged(&["attached", "direct", "volatile"]));
         assert!(!judged(&[]));
         for (kind, _) in BLIND {

@@ -21,9 +21,15 @@ fn report_of(script: &str, judged: bool) -> String {
 #[test]
 fn a_quiet_process_can_be_judged() {
     let report = report_of("", true);
-    assert_eq!(
-        report.trim(),
-        r#"{"judged": true, "processes": 1, "direct_files": 0, "volatile_files": 0, "blind": []}"#
+    assert!(
+        report.starts_with(r#"{"judged": true, "programs": [""#),
+        "{report}"
+    );
+    assert!(
+        report
+            .trim()
+            .ends_with(r#""direct_files": 0, "volatile_files": 0, "blind": []}"#),
+        "{report}"
     );
 }
 

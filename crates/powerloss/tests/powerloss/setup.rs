@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_bakeoff-powerloss");
@@ -18,6 +19,18 @@ pub fn library() -> PathBuf {
     ];
     let built = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
     places.into_iter().max_by_key(built).unwrap()
+}
+
+/// The interpreter itself: `python3` may be a script that starts others, which takes long and would be killed in place of it.
+pub fn python() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let output = Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    })
 }
 
 pub struct Setup {
@@ -55,7 +68,7 @@ impl Setup {
     pub fn start(&self, options: &[&str], script: &str, arguments: &[&str]) -> Actor {
         let mut run = self.program("run");
         run.args(options).arg("--library").arg(library());
-        run.args(["--", "python3", "-c", script]).args(arguments);
+        run.args(["--", python(), "-c", script]).args(arguments);
         run.current_dir(self.folder.join("data"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::setup::{Random, Setup};
+use crate::setup::{Random, Setup, python};
 
 /// Inserts numbers, one transaction each, and prints each after its commit.
 const WRITER: &str = r#"
@@ -41,7 +41,7 @@ fn cut(options: &[&str], journal: &str, synchronous: &str, seed: u64) -> Cut {
     let lines = actor.kill();
     setup.check(true);
     setup.apply();
-    let mut reader = std::process::Command::new("python3");
+    let mut reader = std::process::Command::new(python());
     let output = reader
         .args(["-c", READER])
         .current_dir(setup.folder.join("data"))
