@@ -111,7 +111,7 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
         .iter()
         .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
     let value = number.trim().parse::<f64>().ok()? * scale;
-    (value >= 0.0 && value < 1e18).then_some(value as u64)
+    (0.0..1e18).contains(&value).then_some(value as u64)
 }
 
 /// A JSON string.
