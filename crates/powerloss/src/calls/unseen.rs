@@ -61,7 +61,7 @@ unsafe fn noted(what: Once, name: &CStr, arguments: [usize; 5]) -> c_int {
     unsafe { original::<Original>(name).map_or(-libc::ENOSYS, |original| original(a, b, c, d, e)) }
 }
 
-/// SQLite's shared-memory index and LMDB's table of readers are made again after a crash, so they are no data.
+/// SQLite's shared-memory index and LMDB's table of readers are rebuilt after a crash, so they are no data.
 fn note_mapping(access: c_int, flags: c_int, fd: c_int) {
     let shared = matches!(
         flags & libc::MAP_TYPE,
