@@ -12,8 +12,12 @@ functions! {
         system_call(number, [a, b, c, d, e, f]);
     [mmap, mmap64] (address: *mut c_void, length: usize, access: c_int, flags: c_int, fd: c_int, offset: i64)
         -> *mut c_void = {
-            note_mapping(access, flags, fd);
-            returned(call!(SYS_mmap, address, length, access, flags, fd, offset)) as *mut c_void
+            let result = returned(call!(SYS_mmap, address, length, access, flags, fd, offset));
+            // One that fails is no mapping: InnoDB tries whether its log is in persistent memory.
+            if result != -1 {
+                note_mapping(access, flags, fd);
+            }
+            result as *mut c_void
         };
     [io_uring_setup] (a: usize, b: usize) -> c_int = noted(Once::IoUring, c"io_uring_setup", [a, b, 0, 0, 0]);
     [io_uring_queue_init] (a: usize, b: usize, c: usize) -> c_int =
