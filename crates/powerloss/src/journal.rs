@@ -144,10 +144,19 @@ impl Journal {
         }
     }
 
-    /// The range was written and synced by one call.
+    /// The range was written and synced by one call. Nothing was saved of it: undoing leaves it.
     pub fn synced(&mut self, offset: u64, length: u64) {
-        self.append(Record::new(SYNCED, offset, length), &[]);
-        self.header.synced_size = self.header.synced_size.max(offset + length);
+        let end = offset + length;
+        if self.end == self.header.base && offset <= self.header.base_size {
+            // Nothing is older, so nothing could be undone over it.
+            if end <= self.header.base_size {
+                return;
+            }
+            self.header.base_size = end;
+        } else {
+            self.append(Record::new(SYNCED, offset, length), &[]);
+        }
+        self.header.synced_size = self.header.synced_size.max(end);
         self.write_header();
     }
 

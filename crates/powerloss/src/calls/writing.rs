@@ -77,7 +77,9 @@ fn write_to(
             // SAFETY: numbers only.
             let position = || unsafe { call!(SYS_lseek, fd, 0, libc::SEEK_CUR) } as i64;
             offset = place.unwrap_or_else(position).max(0) as u64;
-            journal.save(fd, offset, length as u64);
+            if !synced {
+                journal.save(fd, offset, length as u64);
+            }
         }
     }
     let result = write();
