@@ -61,10 +61,7 @@ impl Journal {
     }
 
     fn open(status: &Status, flags: c_int, size: impl FnOnce() -> Option<u64>) -> Option<Journal> {
-        let mut path = Text::new(&[settings::journal()?, b"/inode/"]);
-        path.push_hex(status.device);
-        path.push(b"-");
-        path.push_hex(status.inode);
+        let path = path_for(status)?;
         let fd = if flags & libc::O_CREAT == 0 {
             sys::open(&path, flags)
         } else {
@@ -240,6 +237,26 @@ impl Journal {
         if !sys::write_at(self.fd, [&self.header.to_bytes()], 0) {
             notes::once(Once::JournalFailed, b"a header could not be written");
         }
+    }
+}
+
+fn path_for(status: &Status) -> Option<Text> {
+    let mut path = Text::new(&[settings::journal()?, b"/inode/"]);
+    path.push_hex(status.device);
+    path.push(b"-");
+    path.push_hex(status.inode);
+    Some(path)
+}
+
+/// A file has lost a name. If it was the last one, the next file may get its number, and even in the same tick of the clock that
+/// times of birth are taken from.
+pub fn forget(status: &Status) {
+    if status.links == 1
+        && status.is(libc::S_IFREG)
+        && let Some(path) = path_for(status)
+    {
+        // SAFETY: `Text` ends with a zero byte.
+        unsafe { call!(SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) };
     }
 }
 

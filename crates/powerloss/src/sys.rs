@@ -111,6 +111,7 @@ pub struct Status {
     pub inode: u64,
     pub born_ns: u64,
     pub mode: u32,
+    pub links: u32,
     pub size: u64,
 }
 
@@ -132,6 +133,7 @@ impl Status {
             inode: found.stx_ino,
             born_ns: (found.stx_btime.tv_sec as u64) * 1_000_000_000 + u64::from(found.stx_btime.tv_nsec),
             mode: u32::from(found.stx_mode),
+            links: found.stx_nlink,
             size: found.stx_size,
         })
     }

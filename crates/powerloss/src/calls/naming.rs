@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 
 use super::{Path, as_int, functions};
 use crate::changes::Name;
-use crate::journal::Journal;
+use crate::journal::{self, Journal};
 use crate::settings;
 use crate::sys::{Status, call};
 
@@ -45,25 +45,24 @@ unsafe fn rename_at(from_folder: c_int, from: Path, to_folder: c_int, to: Path, 
         return as_int(rename());
     }
     // SAFETY: the caller's.
-    let (replaced, status, names) = unsafe {
-        let nofollow = libc::AT_SYMLINK_NOFOLLOW;
-        let (status, old) = (
-            Status::at(from_folder, from, nofollow),
-            Status::at(to_folder, to, nofollow),
-        );
+    let (status, old, names) = unsafe {
         let names = Name::of(from_folder, from).zip(Name::of(to_folder, to));
-        (old.is_some_and(|old| old.is(libc::S_IFREG)), status, names)
+        (status_at(from_folder, from), status_at(to_folder, to), names)
     };
-    let result = names.map_or_else(rename, |(from, to)| from.renamed(&to, rename));
-    let strict = settings::get().is_some_and(|settings| settings.strict);
+    if let Some((from, to)) = names {
+        return as_int(from.renamed(&to, rename));
+    }
+    let result = rename();
+    let replaces = |old: &Status, new: &Status| flags & libc::RENAME_EXCHANGE == 0 && old.inode != new.inode;
     if result == 0
-        && replaced
-        && !strict
-        && let Some(status) = status
-        && let Some(mut journal) = Journal::existing(&status)
+        && let Some((status, old)) = status.zip(old)
+        && replaces(&old, &status)
     {
-        let mark = journal.mark(status.size, 0);
-        journal.discard(&mark);
+        if let Some(mut journal) = Journal::existing(&status) {
+            let mark = journal.mark(status.size, 0);
+            journal.discard(&mark);
+        }
+        journal::forget(&old);
     }
     as_int(result)
 }
@@ -83,11 +82,23 @@ unsafe fn make(folder: c_int, path: Path, make: impl FnOnce() -> isize) -> c_int
 /// As above.
 unsafe fn remove_at(folder: c_int, path: Path, flags: c_int) -> isize {
     // SAFETY: the caller's.
-    unsafe {
-        let remove = || call!(SYS_unlinkat, folder, path, flags);
-        match Name::of(folder, path) {
-            Some(name) => name.removed(remove),
-            None => remove(),
-        }
+    let remove = || unsafe { call!(SYS_unlinkat, folder, path, flags) };
+    // SAFETY: the caller's.
+    let (status, name) = unsafe { (status_at(folder, path), Name::of(folder, path)) };
+    if let Some(name) = name {
+        return name.removed(remove); // which keeps the file
     }
+    let result = remove();
+    if let Some(status) = status.filter(|_| result == 0) {
+        journal::forget(&status);
+    }
+    result
+}
+
+/// # Safety
+/// As above.
+unsafe fn status_at(folder: c_int, path: Path) -> Option<Status> {
+    settings::journal()?;
+    // SAFETY: the caller's.
+    unsafe { Status::at(folder, path, libc::AT_SYMLINK_NOFOLLOW) }
 }

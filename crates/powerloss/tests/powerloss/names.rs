@@ -56,12 +56,26 @@ fn a_file_that_replaces_another_has_its_data() {
 
 #[test]
 fn a_number_used_by_two_files_is_not_confused() {
-    // The second file often has the inode of the first.
-    let left = left_after(
-        &[],
-        "write('made', 'x' * 9000)\nsync('made')\nos.unlink('made')\nwrite('made', 'new')\nsync('made')",
-    );
-    assert_eq!(content(&left, "made"), some("new"));
+    // The second file often has the inode of the first, and sometimes is born in the same tick of the clock.
+    let remove = "write('made', 'x' * 9000); sync('made'); os.unlink('made')";
+    let replace =
+        "write('made', 'x' * 9000); sync('made'); os.rename('old', 'made'); os.rename('made', 'old')";
+    for script in [remove, replace] {
+        for (sync, expected) in [("", ""), ("sync('made')", "new")] {
+            let left = left_after(
+                &[],
+                &format!("for _ in range(5):\n    {script}\nwrite('made', 'new'); {sync}"),
+            );
+            assert_eq!(content(&left, "made"), some(expected));
+            assert_eq!(content(&left, "old"), some("old"));
+        }
+    }
+}
+
+#[test]
+fn renaming_a_file_to_its_own_name_syncs_nothing() {
+    let left = left_after(&[], "write('old', 'new'); os.rename('old', 'old')");
+    assert_eq!(content(&left, "old"), some("old"));
 }
 
 #[test]
