@@ -88,29 +88,23 @@ fn make_journal(journal: &Path, data: &[PathBuf]) -> Result<PathBuf, Failure> {
             around.display()
         )));
     }
-    let known = ["inode", "kept", "changes", "notes", "alive"];
     for entry in fs::read_dir(&journal).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        if !known.iter().any(|known| name == *known) {
-            let found = journal.join(name);
-            return Err(Failure::usage(format!(
-                "{} is not a file of a journal",
-                found.display()
-            )));
-        }
+        let path = entry.map_err(fail)?.path();
+        let removed = match path.file_name().and_then(OsStr::to_str) {
+            Some("inode" | "kept") => fs::remove_dir_all(&path),
+            Some("changes" | "notes" | "alive") => fs::remove_file(&path),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "{} is no part of a journal",
+                    path.display()
+                )));
+            }
+        };
+        removed.map_err(fail)?;
     }
     for folder in [journal.clone(), journal.join("inode"), journal.join("kept")] {
-        if folder != journal && folder.exists() {
-            fs::remove_dir_all(&folder).map_err(fail)?;
-        }
         fs::create_dir_all(&folder).map_err(fail)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).map_err(fail)?;
-    }
-    for file in ["changes", "notes", "alive"] {
-        match fs::remove_file(journal.join(file)) {
-            Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(fail(why)),
-            _ => {}
-        }
     }
     Ok(journal)
 }

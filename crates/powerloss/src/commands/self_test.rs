@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use super::{Failure, Options, Outcome, apply, check, quoted, run};
 
@@ -16,64 +16,49 @@ pub const ACTOR: &str = "act";
 const OLD: &[u8] = b"old content";
 const NEW: &[u8] = b"new";
 
-/// What a program does to a file that holds `OLD`, and what a power loss must leave in it.
-struct Case {
-    name: &'static str,
-    act: fn(&Path) -> io::Result<()>,
-    left: &'static [u8],
-    /// The report must refuse a verdict.
-    blind: bool,
-}
+/// A name, what the program does to a file that holds `OLD`, what a power loss must leave in it, and whether the report must refuse
+/// a verdict.
+type Case = (&'static str, fn(&Path) -> io::Result<()>, &'static [u8], bool);
 
 static CASES: [Case; 8] = [
-    Case {
-        name: "an overwrite without a sync is lost",
-        act: |path| write(path, false),
-        left: OLD,
-        blind: false,
-    },
-    Case {
-        name: "an overwrite with a sync is kept",
-        act: |path| write(path, true),
-        left: b"new content",
-        blind: false,
-    },
-    Case {
-        name: "an appended part without a sync is lost",
-        act: |path| append(path, false),
-        left: OLD,
-        blind: false,
-    },
-    Case {
-        name: "an appended part with a sync is kept",
-        act: |path| append(path, true),
-        left: b"old contentnew",
-        blind: false,
-    },
-    Case {
-        name: "a truncation without a sync is undone",
-        act: truncate,
-        left: OLD,
-        blind: false,
-    },
-    Case {
-        name: "what is written after a sync is lost alone",
-        act: write_after_sync,
-        left: b"new content",
-        blind: false,
-    },
-    Case {
-        name: "a write to a synchronous descriptor is kept",
-        act: write_synchronously,
-        left: b"new content",
-        blind: false,
-    },
-    Case {
-        name: "a write through a mapping is reported",
-        act: map,
-        left: b"new content",
-        blind: true,
-    },
+    (
+        "an overwrite without a sync is lost",
+        |path| write(path, false),
+        OLD,
+        false,
+    ),
+    (
+        "an overwrite with a sync is kept",
+        |path| write(path, true),
+        b"new content",
+        false,
+    ),
+    (
+        "an appended part without a sync is lost",
+        |path| append(path, false),
+        OLD,
+        false,
+    ),
+    (
+        "an appended part with a sync is kept",
+        |path| append(path, true),
+        b"old contentnew",
+        false,
+    ),
+    ("a truncation without a sync is undone", truncate, OLD, false),
+    (
+        "what is written after a sync is lost alone",
+        write_after_sync,
+        b"new content",
+        false,
+    ),
+    (
+        "a write to a synchronous descriptor is kept",
+        write_synchronously,
+        b"new content",
+        false,
+    ),
+    ("a write through a mapping is reported", map, b"new content", true),
 ];
 
 pub fn run(arguments: Vec<OsString>) -> Outcome {
@@ -84,25 +69,28 @@ pub fn run(arguments: Vec<OsString>) -> Outcome {
     fs::create_dir_all(folder.join("data")).map_err(fail)?;
     options.data = vec![super::absolute(folder.join("data"))?];
     options.journal = Some(folder.join("journal"));
-    let mut failures = Vec::new();
-    let outcome: Result<(), Failure> = CASES.iter().enumerate().try_for_each(|(index, case)| {
-        let passed = passes(index, case, &options)?;
-        if !passed {
-            failures.push(quoted(case.name));
-        }
-        Ok(())
-    });
+    let failed = failed_cases(&options);
     let _ = fs::remove_dir_all(&folder); // a folder for temporary files, which others may clean
-    outcome?;
+    let failed = failed?;
     println!(
-        "{{\"passed\": {}, \"failed\": [{}]}}",
-        CASES.len() - failures.len(),
-        failures.join(", ")
+        r#"{{"passed": {}, "failed": [{}]}}"#,
+        CASES.len() - failed.len(),
+        failed.join(", ")
     );
-    Ok(failures.is_empty())
+    Ok(failed.is_empty())
 }
 
-fn passes(index: usize, case: &Case, options: &Options) -> Result<bool, Failure> {
+fn failed_cases(options: &Options) -> Result<Vec<String>, Failure> {
+    let mut failed = Vec::new();
+    for (index, case) in CASES.iter().enumerate() {
+        if !passes(index, case, options)? {
+            failed.push(quoted(case.0));
+        }
+    }
+    Ok(failed)
+}
+
+fn passes(index: usize, (_, _, left, blind): &Case, options: &Options) -> Result<bool, Failure> {
     let path = options.data[0].join("file");
     let fail = |why: io::Error| Failure::new("self-test failed at", &path, why);
     fs::write(&path, OLD).map_err(fail)?;
@@ -115,36 +103,32 @@ fn passes(index: usize, case: &Case, options: &Options) -> Result<bool, Failure>
         .stdout(Stdio::piped());
     run::prepare(&mut command, options)?;
     let mut child = command.spawn().map_err(fail)?;
-    let done = wait_until_done(&mut child);
+    let mut line = String::new();
+    let read = child
+        .stdout
+        .take()
+        .map(|output| BufReader::new(output).read_line(&mut line));
     child.kill().and_then(|()| child.wait()).map_err(fail)?;
-    if !done {
+    if read.is_none_or(|read| read.is_err()) || line != "done\n" {
         return Ok(false);
     }
     let journal = options.needed_journal()?;
     let (_, judged) = check::report(&check::read(&journal));
     apply::apply(&options.data, &journal)?;
-    Ok(judged != case.blind && fs::read(&path).map_err(fail)? == case.left)
-}
-
-fn wait_until_done(child: &mut Child) -> bool {
-    let Some(output) = child.stdout.take() else {
-        return false;
-    };
-    let mut line = String::new();
-    BufReader::new(output).read_line(&mut line).is_ok() && line == "done\n"
+    Ok(judged != *blind && fs::read(&path).map_err(fail)? == *left)
 }
 
 /// Is one of the programs: acts, says so, and waits to be killed. Ends with its parent, whose end closes its input.
 pub fn act(arguments: Vec<OsString>) -> Outcome {
+    let wrong = || Failure::usage("only the self-test starts this");
     let [index, path] = arguments.as_slice() else {
-        return Err(Failure::usage("a self-test starts this"));
+        return Err(wrong());
     };
     let case = index
         .to_str()
         .and_then(|index| CASES.get(index.parse::<usize>().ok()?));
-    let case = case.ok_or_else(|| Failure::usage("a self-test starts this"))?;
-    let path = Path::new(path);
-    (case.act)(path).map_err(|why| Failure::new("cannot write", path, why))?;
+    let ((_, act, ..), path) = (case.ok_or_else(wrong)?, Path::new(path));
+    act(path).map_err(|why| Failure::new("cannot write", path, why))?;
     println!("done");
     let _ = io::stdin().read_line(&mut String::new());
     Ok(true)
