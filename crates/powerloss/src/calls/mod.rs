@@ -11,6 +11,7 @@ mod unseen;
 mod writing;
 
 use std::ffi::{CStr, c_char, c_int};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Path = *const c_char;
 
@@ -35,16 +36,33 @@ macro_rules! function {
 }
 use {function, functions};
 
-/// The C library's own function, for what cannot be done by a system call. `T` is its type.
-///
-/// # Safety
-/// `T` is the type of a function with this name.
-unsafe fn original<T: Copy>(name: &CStr) -> Option<T> {
-    const { assert!(size_of::<T>() == size_of::<usize>()) };
-    // SAFETY: `name` ends with a zero byte. A function's address has the size of `T`, as asserted, and is not zero.
-    unsafe {
-        let address = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
-        (!address.is_null()).then(|| std::mem::transmute_copy(&address))
+/// A function of another library, for what cannot be done by a system call. It is looked up once, so that a forked child of a
+/// program with threads need not wait for the loader's lock.
+struct Original {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Original {
+    const fn new(name: &'static CStr) -> Original {
+        Original {
+            name,
+            address: AtomicUsize::new(0),
+        }
+    }
+
+    /// # Safety
+    /// `T` is the type of a function with this name.
+    unsafe fn get<T: Copy>(&self) -> Option<T> {
+        const { assert!(size_of::<T>() == size_of::<usize>()) };
+        let mut address = self.address.load(Ordering::Relaxed);
+        if address == 0 {
+            // SAFETY: the name ends with a zero byte.
+            address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+            self.address.store(address, Ordering::Relaxed);
+        }
+        // SAFETY: a function's address has the size of `T`, as asserted, and is not zero.
+        (address != 0).then(|| unsafe { std::mem::transmute_copy(&address) })
     }
 }
 

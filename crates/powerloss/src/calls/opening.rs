@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use super::{Path, as_int, functions, original, sizing};
+use super::{Original, Path, as_int, functions, sizing};
 use crate::changes::Name;
 use crate::descriptors::{self, Kind};
 use crate::journal::Journal;
@@ -17,8 +17,8 @@ functions! {
         open_at(folder, path, flags, mode);
     [creat, creat64] (path: Path, mode: c_uint) -> c_int =
         open_at(libc::AT_FDCWD, path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
-    [fopen] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen", path, mode);
-    [fopen64] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(c"fopen64", path, mode);
+    [fopen] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(&FOPEN, path, mode);
+    [fopen64] (path: Path, mode: *const c_char) -> *mut libc::FILE = open_stream(&FOPEN64, path, mode);
     [fclose] (stream: *mut libc::FILE) -> c_int = close_stream(stream);
     [close, __close] (fd: c_int) -> c_int = { descriptors::forget(fd); as_int(call!(SYS_close, fd)) };
     [close_range] (first: c_uint, last: c_uint, flags: c_int) -> c_int = close_from(first, last, flags);
@@ -27,6 +27,10 @@ functions! {
     [dup2] (fd: c_int, copy: c_int) -> c_int = duplicate(fd, copy);
     [dup3] (fd: c_int, copy: c_int, flags: c_int) -> c_int = forgotten(as_int(call!(SYS_dup3, fd, copy, flags)));
 }
+
+static FOPEN: Original = Original::new(c"fopen");
+static FOPEN64: Original = Original::new(c"fopen64");
+static FCLOSE: Original = Original::new(c"fclose");
 
 /// # Safety
 /// `path` is a string that ends with a zero byte.
@@ -67,8 +71,8 @@ unsafe fn open_at(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_in
 /// is not undone, and noted.
 ///
 /// # Safety
-/// Both pointers are strings that end with a zero byte, and `name` is `fopen` or `fopen64`.
-unsafe fn open_stream(name: &CStr, path: Path, mode: *const c_char) -> *mut libc::FILE {
+/// Both pointers are strings that end with a zero byte, and `original` is `fopen` or `fopen64`.
+unsafe fn open_stream(original: &Original, path: Path, mode: *const c_char) -> *mut libc::FILE {
     // SAFETY: the caller's.
     let text = unsafe { CStr::from_ptr(mode) }.to_bytes();
     let options = text.split(|byte| *byte == b',').next().unwrap_or(b"");
@@ -76,7 +80,11 @@ unsafe fn open_stream(name: &CStr, path: Path, mode: *const c_char) -> *mut libc
     if settings::journal().is_none() || !(has(b'+') || has(b'w') || has(b'a')) {
         type Open = unsafe extern "C" fn(Path, *const c_char) -> *mut libc::FILE;
         // SAFETY: the type is that of both functions; the pointers are the caller's.
-        return unsafe { original::<Open>(name).map_or(std::ptr::null_mut(), |open| open(path, mode)) };
+        return unsafe {
+            original
+                .get::<Open>()
+                .map_or(std::ptr::null_mut(), |open| open(path, mode))
+        };
     }
     let mut flags = if has(b'+') { libc::O_RDWR } else { libc::O_WRONLY };
     flags |= match options.first() {
@@ -104,7 +112,7 @@ unsafe fn close_stream(stream: *mut libc::FILE) -> c_int {
     // SAFETY: the caller's; the type is that of `fclose`.
     unsafe {
         descriptors::forget(libc::fileno(stream));
-        original::<Close>(c"fclose").map_or(libc::EOF, |close| close(stream))
+        FCLOSE.get::<Close>().map_or(libc::EOF, |close| close(stream))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_long, c_void};
 
-use super::{functions, original, syncing, writing};
+use super::{Original, functions, syncing, writing};
 use crate::descriptors::{self, Kind};
 use crate::notes::{self, Once};
 use crate::sys::{call, path_of, raw, returned};
@@ -57,12 +57,16 @@ unsafe fn system_call(number: c_long, all: [usize; 6]) -> c_long {
 ///
 /// # Safety
 /// That of the function.
-unsafe fn noted(what: Once, name: &CStr, arguments: [usize; 5]) -> c_int {
-    type Original = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_int;
+unsafe fn noted(what: Once, name: &'static CStr, arguments: [usize; 5]) -> c_int {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_int;
     notes::once(what, name.to_bytes());
     let [a, b, c, d, e] = arguments;
     // SAFETY: the caller's.
-    unsafe { original::<Original>(name).map_or(-libc::ENOSYS, |original| original(a, b, c, d, e)) }
+    unsafe {
+        Original::new(name)
+            .get::<Function>()
+            .map_or(-libc::ENOSYS, |function| function(a, b, c, d, e))
+    }
 }
 
 /// SQLite's shared-memory index and LMDB's table of readers are rebuilt after a crash, so they are no data.
