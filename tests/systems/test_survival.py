@@ -60,7 +60,7 @@ def test_mariadb_loses_at_a_power_loss_what_its_level_says(place: Path, level: s
     system.start()
     try:
         survival = read(node_of(system).facts().portable)
-        system.stop()
+        system.server.stop()
         with power_loss(system.server.data, place):
             system.start()
             _commit_to_mariadb(system)
@@ -122,7 +122,7 @@ def test_postgresql_loses_at_a_power_loss_what_its_level_says(place: Path, level
     system.start()
     try:
         survival = read(node_of(system).facts().portable)
-        system.stop()
+        system.server.stop()
         with power_loss(system.server.data, place):
             system.start()
             _commit_to_postgresql(system)
@@ -155,7 +155,7 @@ def test_redis_loses_at_a_power_loss_what_its_level_says(place: Path, level: str
     system.start()
     try:
         survival = read(node_of(system).facts().portable)
-        system.stop()
+        system.server.stop()
         with power_loss(system.server.data, place):
             system.start()
             for number in range(COMMITS):
