@@ -1,5 +1,5 @@
-"""What is said of each level of durability, checked against servers that are killed: how many acknowledged commits are
-there afterwards. A power loss cannot be had here."""
+"""What is said of each level of durability, checked against servers that are killed, also with what they had not synced
+undone, as by a power loss: how many acknowledged commits exist afterwards."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
 from bakeoff.systems.postgresql.system import PostgreSql
+from bakeoff.systems.redis.system import SOURCES as REDIS
+from bakeoff.systems.redis.system import Redis
 from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
-from builders.systems import configured, node_of
+from builders.systems import configured, fetched, node_of
+from power_loss import power_loss
+from rust_tests import needs_cargo
 
 COMMITS = 200
 #: Nothing but a commit is to write the log within the test.
@@ -44,6 +48,29 @@ def test_mariadb_loses_when_killed_what_its_level_says(place: Path, level: str) 
     assert survival is not None
     assert survival.level == level
     assert (left == COMMITS) == (survival.lost_when_killed == NOTHING), left
+
+
+@pytest.mark.servers
+@needs_cargo
+@pytest.mark.usefixtures("mariadb_program")
+@pytest.mark.parametrize("level", ["full", "relaxed", "none"])
+def test_mariadb_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
+    settings: dict[str, Any] = {"innodb_flush_log_at_timeout": NEVER_S, "innodb_use_native_aio": "OFF"}
+    system = cast(MariaDb, configured("mariadb", place / "a", {"start": {"settings": settings}}, durability=level))
+    system.start()
+    try:
+        survival = read(node_of(system).facts().portable)
+        system.server.stop()
+        with power_loss(system.server.data, place):
+            system.start()
+            _commit_to_mariadb(system)
+            system.server.kill()
+        system.start()
+        left = system.control.value("SELECT COUNT(*) FROM bakeoff.t")
+    finally:
+        system.stop()
+    assert survival is not None
+    assert (left == COMMITS) == (survival.lost_at_power_loss == NOTHING), left
 
 
 def _commit_to_mariadb(system: MariaDb) -> None:
@@ -85,6 +112,29 @@ def test_postgresql_loses_when_killed_what_its_level_says(place: Path, level: st
     assert (left == COMMITS) == (survival.lost_when_killed == NOTHING), left
 
 
+@pytest.mark.servers
+@needs_cargo
+@pytest.mark.usefixtures("postgresql_program")
+@pytest.mark.parametrize("level", ["full", "none"])
+def test_postgresql_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
+    options = {"start": {"settings": {"wal_writer_delay": "10s", "autovacuum": "off"}}}
+    system = cast(PostgreSql, configured("postgresql", place / "a", options, durability=level))
+    system.start()
+    try:
+        survival = read(node_of(system).facts().portable)
+        system.server.stop()
+        with power_loss(system.server.data, place):
+            system.start()
+            _commit_to_postgresql(system)
+            system.server.kill()
+        system.start()
+        left = system.control.value("SELECT count(*) FROM t")
+    finally:
+        system.stop()
+    assert survival is not None
+    assert (left == COMMITS) == (survival.lost_at_power_loss == NOTHING), left
+
+
 def _commit_to_postgresql(system: PostgreSql) -> None:
     control = PostgreSqlControl(system.server.bench_login("tcp"), "bakeoff", where="")
     control.rows("SET synchronous_commit = on")
@@ -93,6 +143,30 @@ def _commit_to_postgresql(system: PostgreSql) -> None:
     for number in range(COMMITS):
         control.rows(f"INSERT INTO t VALUES ({number})")
     control.close()
+
+
+@pytest.mark.servers
+@needs_cargo
+@pytest.mark.parametrize("level", ["full", "relaxed", "none"])
+def test_redis_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
+    if not REDIS.here():
+        fetched(REDIS, "7.0")
+    system = cast(Redis, configured("redis", place / "a", {}, durability=level))
+    system.start()
+    try:
+        survival = read(node_of(system).facts().portable)
+        system.server.stop()
+        with power_loss(system.server.data, place):
+            system.start()
+            for number in range(COMMITS):
+                system.control.rows(f"SET key{number} 1")
+            system.server.kill()
+        system.start()
+        left = system.control.value("EXISTS " + " ".join(f"key{number}" for number in range(COMMITS)))
+    finally:
+        system.stop()
+    assert survival is not None
+    assert (left == COMMITS) == (survival.lost_at_power_loss == NOTHING), left
 
 
 _COMMIT_TO_SQLITE = """
