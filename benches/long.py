@@ -3,10 +3,11 @@
     .venv/bin/python -m benches.long run --minutes 60    # memory of the controller and the engine, by minute
     .venv/bin/python -m benches.long day                 # size of a synthesized bundle of 86,300 s, and its report
     .venv/bin/python -m benches.long runs                # the same of 10,000 runs
+    .venv/bin/python -m benches.long merge               # CPU time of the controller for each second of a client
 
 `run` offers LinkBench to a MariaDB server, of which a hundred counters are read every second:
-memory that grew with time would show at any rate. `day` has a server that reports 400 counters, and histograms of
-single seconds.
+memory that grew with time would show at any rate. `day` has a server that reports 400 counters, and histograms of ten
+operations.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
+from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.model.boundary import Interval, IntervalSeries, QueryCounts, Tenths
+from bakeoff.schedule.seconds import merge_second
 
 from tests.builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
@@ -55,8 +61,8 @@ def run(minutes: int, rate: int, folder: Path) -> None:
 
 def day(folder: Path) -> None:
     story = Story(
-        contenders=[MARIADB], threads=[16], presets=["a"], repetitions=1, window_s=86_290, histograms=True,
-        more_counters=400,
+        contenders=[MARIADB], threads=[16], presets=["a"], repetitions=1, window_s=86_290,
+        histograms=[f"operation {n}" for n in range(10)], more_counters=400,
     )  # fmt: skip
     write_bundle(folder / "bundle", story)
     _describe(folder / "bundle")
@@ -66,6 +72,37 @@ def runs(folder: Path) -> None:
     story = Story(contenders=[MARIADB, SQLITE], threads=[1, 4, 16, 32, 64], presets=["a"], repetitions=1000, window_s=5)
     write_bundle(folder / "bundle", story)
     _describe(folder / "bundle")
+
+
+def merge() -> None:
+    """Of log-normal times, 1,000 operations of each kind in the second."""
+    random = np.random.default_rng(1)
+    print("| clients | kinds of operations | CPU per client and second, ms |\n|---|---|---|")
+    for clients, kinds in ((1, 1), (1, 10), (16, 1), (16, 10), (64, 1)):
+        group = [_interval(random, kinds) for _ in range(clients)]
+        began_s = time.process_time()
+        merge_second(group)
+        print(f"| {clients} | {kinds} | {(time.process_time() - began_s) * 1e3 / clients:.2f} |")
+
+
+def _interval(random: np.random.Generator, kinds: int) -> Interval:
+    def series(operation: int) -> IntervalSeries:
+        times = random.lognormal(np.log(1e6), 0.5, 1000).astype(np.int64)
+        document = to_document(Histogram.from_values(times))
+        return IntervalSeries(operation=f"operation {operation}", part=False, outcome="ok", response=document)
+
+    return Interval(
+        second=0,
+        length_s=1.0,
+        warm_up=False,
+        series=[series(operation) for operation in range(kinds)],
+        queries=QueryCounts(),
+        retries=0,
+        retries_after_conflict=0,
+        reconnects=0,
+        tenths=Tenths(ok=[100 * kinds] * 10, writes=[0] * 10),
+        nodes=[],
+    )
 
 
 def _describe(bundle: Path) -> None:
@@ -110,10 +147,13 @@ def _rss_mb(pid: int) -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "day", "runs"])
+    parser.add_argument("what", choices=["run", "day", "runs", "merge"])
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=int, default=500, help="operations per second")
     arguments = parser.parse_args()
+    if arguments.what == "merge":
+        merge()
+        sys.exit()
     with tempfile.TemporaryDirectory(dir=os.environ.get("BAKEOFF_BENCH_DIR")) as place:
         if arguments.what == "run":
             run(arguments.minutes, arguments.rate, Path(place))

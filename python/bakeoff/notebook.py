@@ -175,14 +175,14 @@ class OpenBundle:
 
 @dataclass(frozen=True, slots=True)
 class OfSecond:
-    """second: since the warm-up began. seconds: how many it is of, 1 in the first hour of a run and later 10. outcome:
-    "ok", "fail_conflict", "unknown", ..."""
+    """second: since the warm-up began. outcome: "ok", "fail_conflict", "unknown", ... seconds: how many it is of, 1 in
+    the first hour of a run and later up to 60."""
 
     second: int
-    seconds: int
     operation: str
     outcome: str
     response: Histogram
+    seconds: int = 1
 
 
 def read_histograms(folder: Path, run: str) -> list[OfSecond]:
@@ -196,10 +196,10 @@ def read_histograms(folder: Path, run: str) -> list[OfSecond]:
         return [
             OfSecond(
                 int(one["second"]),
-                int(one.get("seconds", 1)),
                 str(one["operation"]),
                 str(one["outcome"]),
                 Histogram.from_hdr(one["hdr"]),
+                int(one.get("seconds", 1)),
             )
             for one in json.loads(data)["intervals"]
         ]

@@ -94,8 +94,8 @@ class Story:
     state: str = "complete"
     skipped: dict[str, str] = field(default_factory=dict)
     noise: float = 0.02
-    #: Whether the response times of single seconds are written, which few tests ask for.
-    histograms: bool = False
+    #: Of which operations the response times of single seconds are written, which few tests ask for.
+    histograms: Sequence[str] = ()
     #: How many counters a server tells of besides the few that are named; real ones tell of a hundred.
     more_counters: int = 0
     seed: int = 20261121
@@ -303,7 +303,7 @@ def _write_run(
     rows = _intervals(story, random, rate, threads)
     server = _server(story, random, contender, rate, writes)
     writer.run_folder(run)
-    histograms = _second_histograms(random, _thinned(rows)) if story.histograms else []
+    histograms = _second_histograms(random, _thinned(rows), story.histograms)
     nodes = _nodes(story.nodes, rows) if story.nodes else []
     for row, beside in zip(server, nodes, strict=bool(nodes)):
         for node in story.nodes:
@@ -313,8 +313,9 @@ def _write_run(
 
 
 def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is large is kept by ten seconds after an hour."""
-    return [row for row in rows if row["second"] < EACH_SECOND_S or row["second"] % LATER_S == 0]
+    """What is large is kept by the minute after an hour."""
+    later = [row | {"length_s": float(LATER_S)} for row in rows if row["second"] >= EACH_SECOND_S]
+    return [*rows[:EACH_SECOND_S], *(row for row in later if row["second"] % LATER_S == 0)]
 
 
 def _nodes(names: Sequence[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -525,10 +526,22 @@ def _intervals(story: Story, random: np.random.Generator, rate: float, threads: 
     return rows
 
 
-def _second_histograms(random: np.random.Generator, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every second of a run has the same times, which is quick."""
-    hdr = to_hdr(_times(random, rows[0]["mean_ms"] / 1e3, rows[0]["ok"]))
-    return [{"second": row["second"], "operation": "read", "outcome": "ok", "hdr": hdr} for row in rows]
+def _second_histograms(
+    random: np.random.Generator, rows: list[dict[str, Any]], operations: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Every second of a single operation has the same times, which is quick; several share the second's operations."""
+    hdr = ""
+    found = []
+    for row in rows:
+        seconds = round(row["length_s"])
+        for operation in operations:
+            if len(operations) > 1 or not hdr:
+                share = row["ok"] * seconds // len(operations)
+                hdr = to_hdr(_times(random, row["mean_ms"] / 1e3, share))
+            found.append(
+                {"second": row["second"], "seconds": seconds, "operation": operation, "outcome": "ok", "hdr": hdr}
+            )
+    return found
 
 
 def _server(

@@ -15,10 +15,10 @@ from bakeoff.model.boundary import (
     QueryCounts,
     Tenths,
 )
-from bakeoff.schedule.seconds import merge_second
+from bakeoff.schedule.seconds import Seconds, merge_second
 
 from tests.builders.bundles import write_bundle
-from tests.builders.seconds import seconds_of
+from tests.builders.seconds import Kept, seconds_of
 
 
 def document(values_ns: list[int]) -> HistogramDoc:
@@ -60,20 +60,40 @@ def test_a_second_that_a_client_did_not_report_is_that_of_the_others() -> None:
     assert [row["ok"] for row in kept.intervals.rows] == [2, 1]
 
 
-def test_histograms_after_an_hour_are_of_ten_seconds_each_and_lose_nothing() -> None:
-    _, kept = seconds_of([second(at, [at]) for at in range(3595, 3613)])
-    rows = kept.histograms.rows
-    assert [(row["second"], row["seconds"]) for row in rows] == [
-        *((at, 1) for at in range(3595, 3600)), (3600, 10), (3610, 3),
-    ]  # fmt: skip
-    merged = Histogram.from_hdr(rows[5]["hdr"])
-    assert (merged.count, merged.min_ns, merged.max_ns) == (10, 3600, 3609)
-    assert len(kept.intervals.rows) == 18
+def stretches(kept: Kept) -> list[tuple[int, int]]:
+    return [(row["second"], row["seconds"]) for row in kept.histograms.rows]
 
 
-def test_ten_seconds_of_which_one_is_missing_stay_apart_from_the_next() -> None:
-    _, kept = seconds_of([second(at, [at]) for at in range(3600, 3625) if at not in (3609, 3610)])
-    assert [(row["second"], row["seconds"]) for row in kept.histograms.rows] == [(3600, 9), (3610, 10), (3620, 5)]
+def test_histograms_after_an_hour_are_of_a_minute_each_and_lose_nothing() -> None:
+    _, kept = seconds_of([second(at, [at]) for at in range(3595, 3663)])
+    assert stretches(kept) == [*((at, 1) for at in range(3595, 3600)), (3600, 60), (3660, 3)]
+    merged = Histogram.from_hdr(kept.histograms.rows[5]["hdr"])
+    assert (merged.count, merged.min_ns) == (60, 3600)
+    assert merged.max_ns == pytest.approx(3659, rel=1e-3)
+    assert [row["ok.READ"] for row in kept.intervals.rows] == [1] * 68
+
+
+def test_minutes_of_which_seconds_are_missing_stay_apart() -> None:
+    _, kept = seconds_of([second(at, [at]) for at in range(3655, 3685) if at not in (3659, 3660)])
+    assert stretches(kept) == [(3655, 4), (3661, 24)]
+
+
+def test_a_minute_ends_with_the_warm_up() -> None:
+    warm = [second(at, [at]).model_copy(update={"warm_up": True}) for at in range(3600, 3605)]
+    _, kept = seconds_of([*warm, *(second(at, [at]) for at in range(3605, 3610))])
+    assert stretches(kept) == [(3600, 5), (3605, 5)]
+
+
+def test_seconds_do_not_wait_for_a_client_that_has_ended() -> None:
+    kept = Kept()
+    seconds = Seconds(kept, 2, 0.0, faults=False)  # type: ignore[arg-type]
+    for client, at in ((0, 0), (1, 0), (0, 1), (1, 1), (1, 2), (1, 3)):
+        seconds.add(client, second(at, [10]))
+    assert [row["ok"] for row in kept.intervals.rows] == [2, 2]
+    seconds.client_ended(0)
+    assert [row["ok"] for row in kept.intervals.rows] == [2, 2, 1, 1]
+    seconds.add(1, second(4, [10]))
+    assert [row["second"] for row in kept.intervals.rows] == [0, 1, 2, 3, 4]
 
 
 def test_tenths_of_all_clients_are_one_row_as_far_as_their_second_reaches() -> None:

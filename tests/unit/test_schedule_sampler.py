@@ -245,6 +245,14 @@ class Sampled:
         return sampler
 
 
+def test_a_row_of_a_minute_has_the_highest_gauge_of_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler_module, "EACH_SECOND_S", 0)
+    sampler = looked({}, window=(0, 300))
+    sampler._looks = [Look(float(at_s), {}, {"lag_s": 30.0 if at_s == 70 else 0.0}) for at_s in range(200)]
+    sampler._process_looks = [Look(float(at_s)) for at_s in range(200)]
+    assert [(row["second"], row["lag_s"]) for row in sampler.rows()] == [(0, 0), (60, 30), (120, 0), (180, 0)]
+
+
 @pytest.mark.parametrize("window", [(0.0, 900.0), (100.5, 300.25), (30.0, None), (700.0, 999.0), (350.0, 360.0)])
 @pytest.mark.parametrize("each_second_s", [3600, 400])
 def test_samples_that_were_dropped_are_missed_nowhere(
@@ -257,7 +265,8 @@ def test_samples_that_were_dropped_are_missed_nowhere(
     assert len(latest._watches[0].looks) < 240
     assert len(latest._old_looks) < 12
     assert table.rows == every.rows()
-    assert len(table.rows) == (999 if each_second_s == 3600 else 460)
+    # By the minute from 420 to 960, the last, and where the window begins.
+    assert len(table.rows) == (999 if each_second_s == 3600 else 400 + 11 + (window[0] > 400))
     assert sum(row["length_s"] for row in table.rows) == 999.0
     for sampler in (every, latest):
         sampler.window_ended(window[1] or 990.0)

@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from ..errors import BakeoffError
 from . import files
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = Mapping[str, Any]
-#: Histograms and the servers' counters, which are large, are kept by second for so long, and then by ten seconds.
+#: Histograms and the servers' counters, which are large, are kept by second for so long, and then by the minute.
 EACH_SECOND_S = 3600
-LATER_S = 10
+LATER_S = 60
 #: Rows that are put aside together,
 _PART_ROWS = 300
 #: and parts of these that become one row group of the file.
@@ -75,15 +76,23 @@ class LongTable:
         self._parts: list[tuple[int, int]] = []
         self._schemas: list[pa.Schema] = []
         self._spool = Spool((root / name).parent)
+        self._failure: BakeoffError | None = None
 
     def add(self, row: Row) -> None:
+        """BakeoffError: the disk is full; so is `finish` then, because rows are missing."""
         self._rows.append(row)
-        if len(self._rows) == _PART_ROWS:
-            self._put_aside()
+        if len(self._rows) >= _PART_ROWS:
+            try:
+                self._put_aside()
+            except BakeoffError as error:
+                self._failure = error
+                raise
 
     def finish(self) -> None:
         import pyarrow as pa
 
+        if self._failure:
+            raise self._failure
         if self._rows:
             self._put_aside()
         if self._parts:

@@ -103,6 +103,14 @@ class Look:
         return bool(self.counters or self.gauges)
 
 
+def highest(gauges: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Of each gauge."""
+    found: dict[str, float] = {}
+    for some in gauges:
+        found |= {name: max(value, found.get(name, value)) for name, value in some.items()}
+    return found
+
+
 class NodeWatch:
     """Samples one node until `stop`. A missing answer does not end it."""
 

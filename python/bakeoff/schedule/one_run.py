@@ -19,6 +19,7 @@ from ..model.boundary import (
     Mark,
     OperationsLimit,
     Ready,
+    RunResult,
     TimeLimit,
 )
 from ..model.boundary import Warning as EngineWarning
@@ -157,6 +158,8 @@ def _measure(
                     seconds.add(client, event)
                     watcher.interval(event)
                     beside.update(others())
+                if isinstance(event, RunResult):
+                    seconds.client_ended(client)
                 if isinstance(event, Mark):
                     faults.marked(event.id, event.at_s - plan.warm_up_s)
                 nodes.notice(sampler.silent_s(), faults.away())

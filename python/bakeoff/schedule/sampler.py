@@ -21,7 +21,7 @@ from ..model.records.run import MachineSide, NodeSilence, ServerSide
 from ..provision import other_processes
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
-from .nodes import Look, NodeWatch, Processes
+from .nodes import Look, NodeWatch, Processes, highest
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
 _SHARE_WINDOW_MIN_S = 0.5
@@ -137,19 +137,23 @@ class Sampler:
         self._write(self.rows())
 
     def rows(self) -> list[dict[str, float]]:
-        """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
+        """Per second, or minute: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges at their
+        highest."""
         return self._rows(self._looks, self._process_looks)
 
     def _rows(self, looks: Sequence[Look], process_looks: Sequence[Look]) -> list[dict[str, float]]:
         kept = self._kept(looks)
-        of_both = pairwise((looks[place], process_looks[place]) for place in kept)
+        if looks and kept[-1] < len(looks) - 1:
+            kept.append(len(looks) - 1)
         rows = []
-        for (before, earlier), (after, later) in of_both:
+        for first, last in pairwise(kept):
+            before, earlier, after, later = looks[first], process_looks[first], looks[last], process_looks[last]
             length_s = after.at_s - before.at_s
             if length_s < 0.2:
                 continue  # the extra samples at the window's ends are too close for a rate
             row = {"second": before.at_s, "length_s": length_s}
-            row |= after.rates(before) | after.gauges | later.rates(earlier) | later.gauges
+            row |= after.rates(before) | later.rates(earlier)
+            row |= highest(look.gauges for look in [*looks[first + 1 : last + 1], *process_looks[first + 1 : last + 1]])
             if _OTHERS_RATE in row:  # what is left of two counts of the kernel, which do not agree to the tick
                 row[_OTHERS_RATE] = max(0.0, row[_OTHERS_RATE])
             for watch in self._watches:
@@ -158,12 +162,15 @@ class Sampler:
         return rows
 
     def _kept(self, looks: Sequence[Look]) -> list[int]:
-        """Between which of them rows are: all in the first hour, then those ten seconds apart, and the last."""
-        kept: list[int] = []
-        for place, look in enumerate(looks):
-            if not kept or look.at_s <= EACH_SECOND_S or look.at_s >= looks[kept[-1]].at_s + LATER_S - _LATE_S:
-                kept.append(place)
-        return kept if not looks or kept[-1] == len(looks) - 1 else [*kept, len(looks) - 1]
+        """Between which of them rows are: all in the first hour, then the first of each minute and the first after an
+        end of the window."""
+        ends = [self._start_s, *([] if self._end_s is None else [self._end_s])]
+
+        def keeps(before: Look, look: Look) -> bool:
+            of_a_minute = before.at_s // LATER_S != look.at_s // LATER_S
+            return look.at_s <= EACH_SECOND_S or of_a_minute or any(before.at_s < at_s <= look.at_s for at_s in ends)
+
+        return [place for place, look in enumerate(looks) if place == 0 or keeps(looks[place - 1], look)]
 
     def _write(self, rows: Sequence[dict[str, float]]) -> None:
         if self._table is not None:
@@ -172,7 +179,9 @@ class Sampler:
 
     def _drop_old(self) -> None:
         """All but the latest; what happened between the last of those dropped and the first kept is still to come."""
-        old = len(self._looks) - _KEPT
+        old = self._kept(self._looks[: len(self._looks) - _KEPT + 1])[-1]
+        if old == 0:
+            return
         self._write(self._rows(self._looks[: old + 1], self._process_looks[: old + 1]))
         for look in self._looks[:old]:
             if _OURS in look.counters:
@@ -197,13 +206,12 @@ class Sampler:
 
     def _of_node(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
         """Of a node between two samples. A counter that fell has restarted, so its rate is unknown."""
-        looks = {look.tick: look for look in watch.looks}
+        looks = {look.tick: look for look in watch.looks if before <= look.tick <= after}
         prefix = f"db.{watch.node.name}." if len(self._watches) > 1 else "db."
-        if after not in looks:
-            return {}
-        rates = looks[after].rates(looks[before], prefix) if before in looks else {}
+        rates = looks[after].rates(looks[before], prefix) if before in looks and after in looks else {}
         grown = {name: rate for name, rate in rates.items() if rate >= 0}
-        return grown | {f"{prefix}{name}": value for name, value in looks[after].gauges.items()}
+        gauges = highest(look.gauges for tick, look in looks.items() if tick > before)
+        return grown | {f"{prefix}{name}": value for name, value in gauges.items()}
 
     def window_usage(self) -> ServerSide:
         """The server processes over the window; None: not watched."""

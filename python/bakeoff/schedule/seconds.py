@@ -4,7 +4,7 @@ each are kept to judge the run by, so that memory hardly grows with the length o
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -28,6 +28,8 @@ _TENTHS = 10
 @dataclass(frozen=True)
 class MergedSecond:
     row: dict[str, Any]
+    #: Columns "ok.OPERATION": operations that ended ok, parts of others included.
+    ok: dict[str, int]
     #: By operation and outcome.
     responses: dict[tuple[str, str], HistogramDoc]
     #: A row for each tenth of a second: what ended ok in it.
@@ -41,6 +43,7 @@ def merge_second(group: Sequence[Interval]) -> MergedSecond:
     second = group[0].second
     return MergedSecond(
         row=_interval_row(second, group),
+        ok=_ok_by_operation(group),
         responses=_responses(group),
         tenths=_tenths(second, group),
         nodes=_nodes_row(second, group) if group[0].nodes else {},
@@ -89,9 +92,12 @@ class Seconds:
         self._warm_up_s = warm_up_s
         self._faults = faults
         self._open: dict[int, list[Interval]] = defaultdict(list)
+        #: By client that has not ended: its last second.
+        self._last = dict.fromkeys(range(clients), -1)
         #: Of seconds from `_later_from` on, not yet written.
         self._later: dict[tuple[str, str], list[HistogramDoc]] = defaultdict(list)
         self._later_from = self._later_until = EACH_SECOND_S
+        self._later_warms_up = False
 
     @property
     def empty(self) -> bool:
@@ -104,12 +110,22 @@ class Seconds:
 
     def add(self, client: int, interval: Interval) -> None:
         """Every client reports its seconds in their order."""
-        group = self._open[interval.second]
-        group.append(interval)
+        self._open[interval.second].append(interval)
+        self._last[client] = interval.second
         if len(self.clients) > 1:
             self.clients[client].add(interval)
-        if len(group) == len(self.clients):
-            self._keep(self._open.pop(interval.second))
+        self._keep_complete()
+
+    def client_ended(self, client: int) -> None:
+        """It has no more seconds; those of the others need not wait for it."""
+        self._last.pop(client, None)
+        self._keep_complete()
+
+    def _keep_complete(self) -> None:
+        if self._last:
+            until = min(self._last.values())
+            for second in sorted(second for second in self._open if second <= until):
+                self._keep(self._open.pop(second))
 
     def finish(self, *, clock_bound_ns: int = 0) -> None:
         """Writes the files. clock_bound_ns: beyond a tenth of a second, nobody knows what the clients did in the same
@@ -125,25 +141,27 @@ class Seconds:
         merged = merge_second(group)
         row = merged.row
         self.rated.append(RatedSecond(**{name: row[name] for name in RatedSecond.__slots__}))
-        self._kept.intervals.add(row)
+        self._kept.intervals.add(row | merged.ok)
         if merged.nodes:
             self._kept.nodes.add(merged.nodes)
         for tenth in merged.tenths:
             self._kept.tenths.add(tenth)
-        self._keep_responses(row["second"], merged.responses)
+        self._keep_responses(row, merged.responses)
         if self._faults:
             self.judged.append(_judged(row["second"] - self._warm_up_s, group))
             for column, name in zip(self._tenths, ("at_s", "ok", "writes"), strict=True):
                 column.extend(tenth[name] for tenth in merged.tenths)
 
-    def _keep_responses(self, second: int, responses: Mapping[tuple[str, str], HistogramDoc]) -> None:
+    def _keep_responses(self, row: Mapping[str, Any], responses: Mapping[tuple[str, str], HistogramDoc]) -> None:
+        """A stretch ends with the warm-up."""
+        second, warms_up = row["second"], row["warm_up"]
         if second < EACH_SECOND_S:
             self._write(second, 1, responses)
             return
-        begin = second - second % LATER_S
-        if begin != self._later_from:
+        if not self._later or second // LATER_S != self._later_from // LATER_S or warms_up != self._later_warms_up:
             self._keep_later()
-        self._later_from, self._later_until = begin, second + 1
+            self._later_from, self._later_warms_up = second, warms_up
+        self._later_until = second + 1
         for series, document in responses.items():
             self._later[series].append(document)
 
@@ -180,6 +198,13 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
         "retries_after_conflict": sum(interval.retries_after_conflict for interval in group),
         "reconnects": sum(interval.reconnects for interval in group),
     }
+
+
+def _ok_by_operation(group: Sequence[Interval]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for interval in group:
+        counts.update({f"ok.{s.operation}": s.response.count for s in interval.series if s.outcome == "ok"})
+    return dict(counts)
 
 
 def _responses(group: Sequence[Interval]) -> dict[tuple[str, str], HistogramDoc]:

@@ -17,7 +17,7 @@
                                    "NODE.errors" and these by outcome, "NODE.p50_ms" (of ok) to "NODE.max_ms",
                                    "NODE.reconnects"
     runs/<run>/histograms.json.gz  HDR histograms of response times by second, operation and outcome, merged over
-                                   clients; after an hour of ten seconds each
+                                   clients; after an hour of a minute each
     runs/<run>/server.parquet      one row per second, after an hour per ten: second, length_s, then columns "os.*" and
                                    "db.*"; of a system of several nodes "os.NODE.*" and "db.NODE.*", too, and debt and
                                    facts by NODE in the same way

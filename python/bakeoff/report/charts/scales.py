@@ -343,7 +343,7 @@ class Series:
 
 
 def _usual(apart: FloatArray) -> FloatArray:
-    """The usual step before or after each step, whichever is longer: after an hour they are of ten seconds."""
+    """The usual step before or after each step, whichever is longer: after an hour they are of a minute."""
     whole = np.percentile(apart, 25)
     around = np.concatenate([np.full(_STEPS, whole), apart, np.full(_STEPS, whole)])
     usual: FloatArray = np.percentile(sliding_window_view(around, _STEPS), 25, axis=1)

@@ -119,14 +119,17 @@ def _table(answer: Answer) -> Iterator[str]:
 
 
 def _dashes(answer: Answer) -> Iterator[str]:
-    """Why a percentile is not stated, for the first cell that lacks it."""
-    reasons: dict[str, str] = {}
-    for cell in answer.cells:
-        for name, words in QUANTILE_WORDS.items():
+    """Why a percentile is not stated, and of which cell where the reasons differ."""
+    for name, words in QUANTILE_WORDS.items():
+        first: dict[str, tuple[str, str]] = {}
+        for cell in answer.cells:
             if cell.rate_ops_per_s is not None and getattr(cell.response, name) is None:
-                reasons.setdefault(words, cell.response.words.get(name, "not known"))
-    for words, why in reasons.items():
-        yield from _wrapped(f'{words} "-": {why}')
+                why = cell.response.words.get(name, "not known")
+                place = ", ".join(filter(None, (cell.setting_words, cell.contestant)))
+                first.setdefault(why.partition(" (")[0], (place, why))
+        for place, why in first.values():
+            of = f" of {place}" if len(first) > 1 else ""
+            yield from _wrapped(f'{words} "-"{of}: {why}')
 
 
 def _of_places(
