@@ -56,3 +56,7 @@ class BundleError(BakeoffError):
     """A bundle is missing, cut short, or of a newer format."""
 
     exit_code = ExitCode.USAGE
+
+
+class BundleHeld(BundleError):
+    """Another process is writing into the bundle."""

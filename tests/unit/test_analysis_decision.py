@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bakeoff.analysis.decision import Open, Peak, Plain, Question, Statement, Within, decide
 from bakeoff.analysis.estimate import Evidence, alone, of_steps, paired
-from bakeoff.analysis.over_time import slope_weights
+from bakeoff.analysis.over_time import VARIATIONS, slope_weights
 from bakeoff.analysis.registry import metric
 
 Random = np.random.Generator
@@ -76,6 +76,22 @@ def peak(random: Random, truth: float) -> Question:
     return Peak([pairs], "higher", [4])
 
 
+def law(random: Random, truth: float) -> Question:
+    """Of a cell alone, a ratio that is 1 by a law, within 5 %."""
+    found = alone(RATE, "A", levels(np.random.default_rng(random.integers(1 << 30)), truth)[0])
+    assert isinstance(found, Evidence)
+    return Within(found, -math.log(1.05), math.log(1.05))
+
+
+def variability(random: Random, truth: float) -> Question:
+    """How far the seconds of B's runs vary is more than A's, and `truth` times it."""
+
+    def runs(sd: float) -> dict[int, float]:
+        return {run: VARIATIONS["iqr"](100 * np.exp(random.normal(0, sd, 60))) for run in range(RUNS)}
+
+    return Within(ratio(runs(0.05), runs(0.05 * truth)), 0.0)
+
+
 def counted(kind: Callable[[Random, float], Question], truth: float, alpha: float = ALPHA) -> Counter[str]:
     random = np.random.default_rng(22)
     return Counter(kind(random, truth).status(alpha) for _ in range(DRAWS))
@@ -91,9 +107,10 @@ def counted(kind: Callable[[Random, float], Question], truth: float, alpha: floa
         (order, 1.15, 0.87),
         (independent, 1.0, 1.25),
         (trend, 1.15, 0.87),
+        (variability, 2.0, 0.5),
         (peak, 1.2, 0.8),
     ],
-    ids=["difference", "by at least", "ratio", "equivalent", "order", "independent", "trend", "peak"],
+    ids=["difference", "by at least", "ratio", "equivalent", "order", "independent", "trend", "variability", "peak"],
 )
 def test_what_is_true_by_far_holds_and_what_is_false_by_far_fails(
     kind: Callable[[Random, float], Question], true: float, false: float
@@ -115,9 +132,11 @@ def test_what_is_true_by_far_holds_and_what_is_false_by_far_fails(
         (order, 1.0),
         (trend, 1.0),
         (level, 1.0),
+        (law, 1.05),
+        (variability, 1.0),
         (peak, 1.0),
     ],
-    ids=["difference", "by at least", "ratio", "equivalent", "order", "trend", "level", "peak"],
+    ids=["difference", "by at least", "ratio", "equivalent", "order", "trend", "level", "law", "variability", "peak"],
 )
 @pytest.mark.parametrize("alpha", [ALPHA, ALPHA / 10])
 def test_at_its_bound_a_statement_is_rarely_decided(

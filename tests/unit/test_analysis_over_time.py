@@ -67,6 +67,15 @@ def test_a_drop_of_a_quarter_is_found_and_so_is_its_direction() -> None:
     assert found.count("holds") == 0
 
 
+def test_a_drop_of_exactly_its_bound_is_rarely_decided() -> None:
+    random = np.random.default_rng(33)
+    bound, decided = 0.75, 0
+    for _ in range(DRAWS):
+        logs = np.log(np.asarray(ratios(series(random, after=bound)), dtype=float))
+        decided += Within(of_steps(logs, both=True), high=math.log(bound)).status(0.05) != "open"
+    assert rate_of(decided) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / DRAWS)
+
+
 def test_a_change_is_found_where_it_is() -> None:
     run = np.concatenate([np.full(40, 100.0), np.full(20, 60.0)])
     assert change_at(run) == 40

@@ -172,3 +172,13 @@ def test_a_plan_is_found_from_inside_the_folder_of_the_claims(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "claims")
     document = find("mine.toml")
     assert find_plan(document, read_article(document), "pair", "small") == plan
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_number_of_hundreds_of_digits_is_refused(digits: int, tmp_path: Path) -> None:
+    test = f'kind = "equivalent"\nof = {{ threads = 1 }}\nagainst = {{ threads = 2 }}\nwithin = {"9" * digits}'
+    path = tmp_path / "a.toml"
+    claim = f'[[claims]]\nid = "A"\nsays = "x"\nplan = "p"\n[claims.test]\n{test}\n'
+    path.write_text(f'format = 1\narticle = "a"\ntitle = "A"\n{claim}')
+    with pytest.raises(PlanError):
+        read_article(path)

@@ -37,6 +37,8 @@ CURVES = {
     "other_hump": (500, 1500, 6000, 3000),
     "flat": (3000, 3000, 3000, 3000),
     "tenth_more": (3300, 3300, 3300, 3300),
+    "falls": (3000, 3000, 4000, 2000),
+    "rises": (3000, 3000, 2000, 4000),
 }
 STORY = Story(
     contenders=[Planted(name, curve=dict(zip((1, 2, 4, 8), rates, strict=True))) for name, rates in CURVES.items()],
@@ -77,6 +79,9 @@ MORE = 'of = { system = "tenth_more" }\nagainst = { system = "flat" }\n'
 ALONE = 'of = { system = "flat", threads = 1 }\n'
 OF = '{{ system = "{}", threads = 8 }}'
 ORDER = 'kind = "order"\nis = "higher"\nof = [{}, {}]\n'
+AGAINST = 'against = { system = "flat" }\nis = "higher"'
+FALLS_AND_RISES = 'system = ["falls", "rises"], threads = [4, 8]'
+OPPOSITE = 'of = { system = ["falls", "rises"], threads = 8 }\nagainst = { threads = 4 }\n'
 STEP = 'where = { system = "flat", threads = 1 }\n'
 CASES = [
     ("reproduced", f'kind = "difference"\n{AT_8}is = "higher"'),
@@ -120,6 +125,13 @@ CASES = [
     ("contradicted", f'kind = "variability"\n{ALONE}at_most = 0.1\ninterval = "2s"'),
     ("inconclusive", f'kind = "variability"\n{MORE}is = "lower"\nfigure = "cv"'),
     ("reproduced", f'kind = "difference"\neach = "threads"\n{MORE}is = "higher"'),
+    # Among the cells that the test chooses, `each` takes its levels.
+    ("reproduced", f'kind = "difference"\neach = "threads"\nof = {{ system = "rising", threads = [4, 8] }}\n{AGAINST}'),
+    # Opposite effects, whose mean is none.
+    ("contradicted", f'kind = "equivalent"\n{OPPOSITE}within = 0.5'),
+    ("contradicted", f'kind = "independent"\nof = "threads"\nwhere = {{ {FALLS_AND_RISES} }}\nwithin = 0.5'),
+    ("contradicted", f'kind = "trend"\nover = "threads"\nwhere = {{ {FALLS_AND_RISES} }}\nis = "flat"\nwithin = 0.5'),
+    ("contradicted", f'kind = "difference"\n{OPPOSITE}is = "higher"'),
 ]
 
 
@@ -143,8 +155,8 @@ def test_what_is_measured_stands_next_to_what_is_claimed(planted: Bundle, tmp_pa
     (part,) = verdict(tmp_path, planted, f'kind = "difference"\n{AT_8}is = "higher"\nby_at_least = 1.2').parts
     assert part.about == "throughput of rising, 8 threads against flat"
     assert part.wanted == "at least +20 %"
-    assert part.values == "7,937/s against 2,995/s"
-    assert part.measured == "2.6x (2.6x to 2.7x)"
+    assert part.values == "7,981/s against 2,998/s"
+    assert part.measured == "2.7x (2.6x to 2.7x)"
 
 
 def test_claims_of_several_tests_need_all_of_them(planted: Bundle, tmp_path: Path) -> None:
@@ -207,6 +219,36 @@ def test_four_repetitions_and_invalid_runs_decide_nothing(tmp_path: Path) -> Non
     found = verdict(tmp_path, write_bundle(tmp_path / "broken", broken), test)
     assert found.verdict == "inconclusive"
     assert "were invalid" in found.why or "was invalid" in found.why
+
+
+def test_zero_in_one_run_is_a_value_below_a_high_bound(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    (cell,) = (cell.id for cell in bundle.plan.cells if (cell.system, cell.threads) == ("flat", 1))
+    next(run for run in bundle.runs if run.cell == cell).rate_ops_per_s = 0.0
+    for high, expected in ((2000, "inconclusive"), (50_000, "reproduced")):
+        assert verdict(tmp_path, bundle, f'kind = "level"\n{ALONE}high = {high}').verdict == expected
+    assert verdict(tmp_path, bundle, f'kind = "level"\n{ALONE}high = 5000', "error_ratio").verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        ('kind = "peak"\nover = "threads"\nwhere = { system = "hump", threads = [1, 2] }\nat = [4]', "threads = 4"),
+        ('kind = "change"\nwhere = { system = "flat" }\nis = "falls"', "cannot be averaged"),
+    ],
+)
+def test_what_a_test_cannot_be_of_is_refused(test: str, words: str, planted: Bundle, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=words):
+        verdict(tmp_path, planted, test, "latency_p99" if "change" in test else "rate")
+
+
+def test_one_system_that_fails_on_both_sides_is_no_evidence(tmp_path: Path) -> None:
+    def failing(run: RunRecord) -> RunRecord:
+        return invalid(run) if run.block == 1 else run
+
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, change=failing))
+    found = verdict(tmp_path, bundle, 'kind = "trend"\nover = "threads"\nwhere = { system = "rising" }\nis = "rising"')
+    assert (found.verdict, "invalid" in found.why) == ("inconclusive", True)
 
 
 def test_no_error_in_any_run_is_no_error(tmp_path: Path) -> None:

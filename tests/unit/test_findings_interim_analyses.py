@@ -299,7 +299,7 @@ def test_what_was_claimed_over_all_settings_stands_when_the_settings_turn_out_to
     assert [one.verdict for one in analysed(part(bundle, 5)).over_all] == ["lower"]
     (whole,) = analysed(bundle).over_all
     assert whole.verdict == "lower"
-    assert "the settings' effects differ by now: this mean describes none of them" in whole.notes
+    assert "the settings' effects differ: this mean describes none of them" in whole.notes
 
 
 def steps(mean: float, count: int) -> Estimate:

@@ -109,7 +109,7 @@ class Peak:
         sets = [set(levels) for levels in self.sets(alpha)]
         if not all(sets):
             return "open"
-        if self.at:
+        if self.at or len(sets) == 1:
             wanted = set(self.at)
             if all(found <= wanted for found in sets):
                 return "holds"

@@ -176,6 +176,10 @@ def paired(
     return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes), by_block)
 
 
+#: A note of a mean.
+DIFFER = "the settings' effects differ: this mean describes none of them"
+
+
 def over_settings(cell: str, estimates: Sequence[Estimate], *, claimed: bool = False) -> Estimate | None:
     """The same two in several settings, all `paired`, as one question: for each block that all of them have, the mean
     of their log-ratios, each setting counting the same. None where one of them could not be judged, or where the
@@ -196,7 +200,7 @@ def over_settings(cell: str, estimates: Sequence[Estimate], *, claimed: bool = F
     ratios = by_setting.mean(axis=0)
     first = estimates[0]
     facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
-    notes = ("the settings' effects differ by now: this mean describes none of them",) if apart else ()
+    notes = (DIFFER,) if apart else ()
     log_ratios = dict(zip(blocks, ratios.tolist(), strict=True))
     return Estimate(*facts, None, None, of_steps(ratios, "ratio"), notes=notes, log_ratios=log_ratios)
 

@@ -7,6 +7,7 @@ Tested by counting, in tests/unit/test_analysis_over_time.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,7 +95,7 @@ def _cv(values: FloatArray) -> float:
 
 def _iqr(values: FloatArray) -> float:
     low, middle, high = np.percentile(values, (25, 50, 75))
-    return float((high - low) / middle)
+    return float((high - low) / middle) if middle else math.nan
 
 
 #: How far the intervals of a run vary, as a share, by what articles call it: the largest deviation from their mean, the

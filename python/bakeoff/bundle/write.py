@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import input_files
-from ..errors import BakeoffError, BundleError, ExitCode, PlanError
+from ..errors import BakeoffError, BundleError, BundleHeld, ExitCode, PlanError
 from ..locks import Held, Holder, Lock
 from ..model.boundary import Document, RunSpec
 from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
@@ -64,11 +64,11 @@ def folder_at(path: Path) -> Path:
 
 
 def hold(folder: Path, title: str) -> Lock:
-    """The right to write into a bundle, until it is freed or this process ends. BundleError if another has it."""
+    """The right to write into a bundle, until it is freed or this process ends. BundleHeld if another has it."""
     try:
         return Lock.take(folder / "bundle.lock", Holder(os.getpid(), title))
     except Held as held:
-        raise BundleError(
+        raise BundleHeld(
             f"another bakeoff run is writing into this bundle ({held})",
             where=str(folder),
             hint="wait until it ends, or stop it with Ctrl-C",

@@ -255,12 +255,12 @@ def read_article(path: Path) -> Article:
     except OSError as error:
         hint = "`bakeoff claims` lists the articles that come with bakeoff"
         raise PlanError(f"cannot read the claims: {error.strerror}", where=str(path), hint=hint) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except ValidationError as error:
+        raise _explained(error, tree, path) from None
+    except (ValueError, RecursionError) as error:  # bad TOML or UTF-8, or a number of thousands of digits
         raise PlanError(
             f"the claims are not valid TOML: {error}", where=str(path), hint="texts are in quotes"
         ) from None
-    except ValidationError as error:
-        raise _explained(error, tree, path) from None
 
 
 def _explained(error: ValidationError, tree: Mapping[str, Any], path: Path) -> PlanError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -32,20 +33,24 @@ from .document import (
     Variability,
     Where,
 )
-from .measured import Measured, Part, around_one, of_ratio, part, toward
+from .measured import ZERO, Measured, Part, around_one, of_ratio, part, toward
 from .select import key, words
 
 
 def difference(test: Difference, measured: Measured) -> Iterator[Part]:
-    yield of_ratio(measured.ratio(test.of, test.against), *toward(test.is_, test.by_at_least))
+    bounds = toward(test.is_, test.by_at_least)
+    yield from (of_ratio(one, *bounds) for one in measured.ratios(test.of, test.against))
 
 
 def ratio(test: RatioTest, measured: Measured) -> Iterator[Part]:
-    yield of_ratio(measured.ratio(test.of, test.against), test.low or 0.0, test.high or math.inf)
+    bounds = test.low or 0.0, test.high or math.inf
+    yield from (of_ratio(one, *bounds) for one in measured.ratios(test.of, test.against))
 
 
 def equivalent(test: Equivalent, measured: Measured) -> Iterator[Part]:
-    yield of_ratio(measured.ratio(test.of, test.against), *around_one(test.within))
+    """Of each pair: opposite differences would cancel in a mean."""
+    bounds = around_one(test.within)
+    yield from (of_ratio(one, *bounds) for one in measured.ratios(test.of, test.against, apart=True))
 
 
 def level(test: Level, measured: Measured) -> Iterator[Part]:
@@ -58,24 +63,26 @@ def level(test: Level, measured: Measured) -> Iterator[Part]:
 def variability(test: Variability, measured: Measured) -> Iterator[Part]:
     metric = figures.variability(measured, test.figure, test.interval)
     if test.against is not None and test.is_ is not None:
-        yield of_ratio(measured.ratio(test.of, test.against, metric), *toward(test.is_, test.by_at_least))
+        bounds = toward(test.is_, test.by_at_least)
+        yield from (of_ratio(one, *bounds) for one in measured.ratios(test.of, test.against, metric))
         return
     low, high = test.at_least or 0.0, math.inf if test.at_most is None else test.at_most
     for cell in measured.cells.chosen(test.of):
         about = f"{metric.label} of {measured.label(cell)}"
-        yield part(about, measured.alone(cell, metric), low, high, shown=percent_words)
+        yield part(about, measured.alone(cell, metric, zeros=True), low, high, shown=percent_words)
 
 
 def order(test: Order, measured: Measured) -> Iterator[Part]:
     """Each with the next, the first of which is the more."""
     for better, worse in pairwise(test.of):
         low, high = toward(test.is_, 1 / (1 + test.ties_within))
-        yield of_ratio(measured.ratio(better, worse), low, high)
+        yield from (of_ratio(one, low, high) for one in measured.ratios(better, worse))
 
 
 def independent(test: Independent, measured: Measured) -> Iterator[Part]:
     for one, other in combinations(measured.cells.over(test.of, test.where), 2):
-        yield of_ratio(_between(measured, test.of, test.where, one, other), *around_one(test.within))
+        found = measured.ratios({**test.where, test.of: other}, {**test.where, test.of: one}, apart=True)
+        yield from (of_ratio(each, *around_one(test.within)) for each in found)
 
 
 def trend(test: Trend, measured: Measured) -> Iterator[Part]:
@@ -84,18 +91,24 @@ def trend(test: Trend, measured: Measured) -> Iterator[Part]:
     if test.over == "time":
         yield from _trend_over_time(test, measured)
         return
-    levels = measured.cells.over(test.over, test.where)
-    first, *rest = levels
-    found = [_between(measured, test.over, test.where, first, level) for level in rest]
-    span = factor_words(test.over, first, levels[-1])
-    about = f"{measured.metric.label}{_of(test.where)} over {span}"
     bounds = around_one(test.within) if test.is_ == "flat" else toward(test.is_, 1.0)
-    yield part(about, _slope(levels, found), *bounds, wanted=test.is_)
+    # Opposite trends would cancel in a mean.
+    curves = measured.cells.curves(test.over, test.where) if test.is_ == "flat" else [test.where]
+    for where in curves:
+        levels = measured.cells.over(test.over, where)
+        first, *rest = levels
+        span = factor_words(test.over, first, levels[-1])
+        found = [_between(measured, test.over, where, first, level) for level in rest]
+        about = f"{measured.metric.label}{_of(where)} over {span}"
+        drawn = part(about, _slope(levels, found), *bounds, wanted=test.is_)
+        yield replace(drawn, notes=tuple(dict.fromkeys(note for one in found for note in one.notes)))
 
 
 def _slope(levels: list[Scalar], found: list[Estimate]) -> Evidence | Obstacle:
     if obstacles := [one.finding for one in found if isinstance(one.finding, Obstacle)]:
         return obstacles[0]
+    if any(isinstance(one.finding, Evidence) and one.finding.of == "shares" for one in found):
+        return Obstacle("too few", ZERO)
     blocks = [block for block in found[0].log_ratios if all(block in one.log_ratios for one in found)]
     if len(blocks) < REPETITIONS_MIN:
         return Obstacle("too few", "too few repetitions that all levels have")
@@ -115,12 +128,11 @@ def peak(test: PeakTest, measured: Measured) -> Iterator[Part]:
     for curve in curves:
         of_curve = test.where if curve is None else {**test.where, test.same_for: curve}
         levels = measured.cells.over(test.over, of_curve)
+        measured.cells.refuse_others(test.over, test.at, levels)
         pairs.append({(a, b): _between(measured, test.over, of_curve, a, b) for a, b in combinations(levels, 2)})
     where = "" if test.same_for else _of(test.where)
     about = f"{'lowest' if wants_lowest else 'highest'} {measured.metric.label}{where}"
     wanted = f"the same at every level of {test.same_for}" if test.same_for else f"at {_or(test.over, test.at)}"
-    for level in test.at:
-        measured.cells.chosen({**test.where, test.over: level})
     names = [factor_words(test.same_for, curve) for curve in curves if curve is not None]
     findings = [one.finding for found in pairs for one in found.values()]
     lacks = next((one for one in findings if isinstance(one, Obstacle)), None)
@@ -163,7 +175,7 @@ def change(test: Change, measured: Measured) -> Iterator[Part]:
         found, values = measured.alone(cell), ""
         changed = figures.change(measured, cell)
         if isinstance(found, Evidence):
-            found = Obstacle("too few", "the runs are too short to find a change")
+            found = Obstacle("too few", "the runs are too short to find a change, or have none of it before or after")
             if changed is not None:
                 found = of_steps(np.log(np.asarray(changed.ratios)), both=True)
                 by = counted(changed.located_by, "run", "runs")

@@ -10,7 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from ..analysis.decision import Open, Plain, Question, Within
-from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, alone, of_steps, over_settings
+from ..analysis.estimate import (
+    DIFFER,
+    REPETITIONS_MIN,
+    Estimate,
+    Evidence,
+    Obstacle,
+    alone,
+    of_steps,
+    over_settings,
+)
 from ..analysis.metric import Metric
 from ..analysis.wording import are_times, counted, signed_words, times_words
 from ..bundle.read import Bundle
@@ -22,6 +31,8 @@ from ..model.records.run import RunRecord
 from .document import Where
 from .select import Cells, words
 
+#: Why there is no ratio.
+ZERO = "one of the two is zero, so there is no ratio"
 Pairs = Sequence[tuple[CellRecord, CellRecord]]
 
 
@@ -55,6 +66,14 @@ class Measured:
     def ratio(self, of: Where, against: Where, metric: Metric | None = None) -> Estimate:
         return self.over_pairs(self.cells.pairs(of, against), (words(against), words(of)), metric)
 
+    def ratios(self, of: Where, against: Where, metric: Metric | None = None, *, apart: bool = False) -> list[Estimate]:
+        """One over all pairs; of each pair where their effects differ, or `apart` says so."""
+        pairs = self.cells.pairs(of, against)
+        whole = self.over_pairs(pairs, (words(against), words(of)), metric)
+        if len(pairs) == 1 or self.bundle is None or not (apart or DIFFER in whole.notes):
+            return [whole]
+        return [self.over_pairs([pair], (self.label(pair[0]), self.label(pair[1])), metric) for pair in pairs]
+
     def over_pairs(self, pairs: Pairs, names: tuple[str, str], metric: Metric | None = None) -> Estimate:
         """The mean of the log-ratios over all pairs, each counting the same, in every block. names: of the base and of
         the other. A disturbed run is no evidence, and one that was not valid refuses the question."""
@@ -66,7 +85,8 @@ class Measured:
         if len(found) == 1:
             return found[0]
         obstacles = [one for one in found if isinstance(one.finding, Obstacle)]
-        several = "its settings have too few repetitions in common"
+        shares = any(isinstance(one.finding, Evidence) and one.finding.of == "shares" for one in found)
+        several = ZERO if shares else "its settings have too few repetitions in common"
         return next(iter(obstacles), over_settings("", found, claimed=True) or _refused(nothing, several))
 
     def alone(
@@ -85,6 +105,13 @@ class Measured:
     def _of_pair(self, pair: tuple[CellRecord, CellRecord], metric: Metric, names: tuple[str, str]) -> Estimate:
         assert self.bundle is not None
         found = estimate_in_blocks("", metric, names, pair, self.bundle, self.runs)
+        invalid = sum(run.standing == "invalid" for cell in pair for run in self.runs[cell.id])
+        if isinstance(found.finding, Evidence) and invalid and pair[0].system == pair[1].system:
+            # Nothing but the system itself need have hit both sides.
+            why = Obstacle(
+                "invalid runs", f"{counted(invalid, 'run is', 'runs are')} invalid on both sides of one system"
+            )
+            return replace(found, finding=why)
         if isinstance(found.finding, Evidence):
             return found
         return replace(found, finding=self._with_disturbed(found.finding, pair))
@@ -125,7 +152,7 @@ def part(
         return Part(about, wanted, Within(finding, low, high), values, shown)
     ends = math.log(low) if low > 0 else -math.inf, math.log(high) if 0 < high < math.inf else high or -math.inf
     if finding.of == "shares" and any(math.isfinite(end) and end for end in ends):
-        return Part(about, wanted, Open("one of the two is zero, so there is no ratio"), values, shown)
+        return Part(about, wanted, Open(ZERO), values, shown)
     return Part(about, wanted, Within(finding, *ends), values, shown)
 
 

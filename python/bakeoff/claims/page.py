@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, metric
@@ -88,7 +89,7 @@ def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure
         plan = next(one for one in found.plans if one.name == name)
         yield f"\n## {plain(plan.title)}\n\nClaims {plain(', '.join(plan.claims))}; {plain(plan.measured)}.\n"
         for figure in figures:
-            yield f"![{plain(figure.label)}]({_file(folder, name, figure)})\n"
+            yield f"![{plain(figure.label)}]({quote(_file(folder, name, figure))})\n"
     if found.slips:
         yield "\n## Arithmetic of the article\n"
         yield from (f"- {plain(slip_words(slip))[:1].upper()}{plain(slip_words(slip))[1:]}." for slip in found.slips)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,6 +53,9 @@ class Cells:
 
     def chosen(self, where: Where) -> list[CellRecord]:
         """At least one. PlanError for a name or a level that no cell has; NotHere where its system was skipped."""
+        for one in _listed(where.get("system", [])):
+            if str(one) in self.skipped:
+                raise NotHere(f"{one} was skipped: {self.skipped[str(one)]}")
         where = self.named(where)
         for name, wanted in where.items():
             self._check(name, wanted)
@@ -64,8 +67,6 @@ class Cells:
     def _check(self, name: str, wanted: Scalar | list[Scalar]) -> None:
         levels = list(dict.fromkeys(key(found[name]) for found in self.levels.values() if name in found))
         for one in _listed(wanted):
-            if name == "system" and str(one) in self.skipped:
-                raise NotHere(f"{one} was skipped: {self.skipped[str(one)]}")
             if key(one) not in levels:
                 what, hint = unknown(f"no cell of the plan has {name} = {one}", key(one), levels)
                 raise PlanError(what, where=self.place, hint=hint)
@@ -93,12 +94,34 @@ class Cells:
     def over(self, factor: str, where: Where) -> list[Scalar]:
         """The levels of a factor among the chosen cells, in the order of their amounts; at least two."""
         name = self.name(factor)
-        found = list(dict.fromkeys(self.levels[cell.id][name] for cell in self.chosen(where)))
+        levels = (self.levels[cell.id].get(name) for cell in self.chosen(where))
+        found = list(dict.fromkeys(level for level in levels if level is not None))
         if len(found) < 2:
-            what = f"`{factor}` has one level only, {found[0]}"
+            what = f"`{factor}` has {f'one level only, {found[0]}' if found else 'no level'} in the chosen cells"
             raise PlanError(what, where=self.place, hint="name a factor that the plan varies")
         amounts = {level: amount(level) for level in found}
         return sorted(found, key=lambda level: amounts[level] or 0.0) if None not in amounts.values() else found
+
+    def curves(self, factor: str, where: Where) -> list[Where]:
+        """The chosen cells apart by all that they differ in besides this factor, those that have several of its levels;
+        `where` itself if there is nothing of that."""
+        name, chosen = self.name(factor), self.chosen(where)
+        own = [{key: level for key, level in self.levels[cell.id].items() if key != name} for cell in chosen]
+        differ = [key for key in own[0] if len({str(levels.get(key)) for levels in own}) > 1 and key not in _DERIVED]
+        found = [{**where, **{key: levels[key] for key in differ if key in levels}} for levels in own]
+        several = [one for place, one in enumerate(found) if one not in found[:place] and found.count(one) > 1]
+        return several or [where]
+
+    def refuse_others(self, factor: str, wanted: Sequence[Scalar], levels: Sequence[Scalar]) -> None:
+        """PlanError for a level that is not among those."""
+        for one in wanted:
+            if key(one) not in map(key, levels):
+                what, hint = unknown(f"{factor} = {one} is not among the chosen cells", key(one), [*map(key, levels)])
+                raise PlanError(what, where=self.place, hint=hint)
+
+
+#: Of a system or workload, whose names say it.
+_DERIVED = ("kind",)
 
 
 def _is(level: Scalar | None, wanted: Scalar | list[Scalar]) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -227,7 +227,8 @@ def _each(test: AnyTest, cells: Cells) -> list[AnyTest]:
     """The test at each level of the factor that it names."""
     if not test.each:
         return [test]
-    return [_at(test, test.each, level) for level in cells.over(test.each, {})]
+    sides: list[Any] = [one for name in ("of", "where") for one in _selections(getattr(test, name, None))]
+    return [_at(test, test.each, level) for level in cells.over(test.each, sides[0] if sides else {})]
 
 
 def _at(test: AnyTest, factor: str, level: object) -> AnyTest:
@@ -284,15 +285,18 @@ def _needs(question: Within, alpha: float, matters: float) -> str:
     across = [bound for bound in (question.low, question.high) if low <= bound <= high]
     if across and max(high - min(across), max(across) - low) < math.log1p(matters):
         return f"it is at the bound, within {percent_words(matters)}: only many more repetitions would tell the side"
-    more = more_repetitions(question.evidence, alpha, matters)
+    of_each = [more_repetitions(one, alpha, matters) for one in (question.evidence, question.evidence.whole) if one]
+    more = None if None in of_each else max(one for one in of_each if one is not None)
     return more_words(more, f"whether the bound is missed by {percent_words(matters)}")
 
 
 def _matters(plan: PlanMeasured, part: Part) -> float:
     """Half of what lies between two bounds; else what the plan says."""
     question = part.question
-    if isinstance(question, Within) and math.isfinite(question.high - question.low):
-        return math.expm1((question.high - question.low) / 2)
+    if isinstance(question, Within) and isinstance(question.evidence, Evidence):
+        half = (question.high - question.low) / 2
+        if half < 1:  # further apart no number of repetitions is worth naming
+            return math.expm1(half)
     return plan.record.matters_ratio or MATTERS_RATIO
 
 

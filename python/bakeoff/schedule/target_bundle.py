@@ -17,7 +17,7 @@ from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
 from ..fleet.engine_program import engine_sha256
 from ..machine import machine_facts
-from ..model.records.bundle import BundleInfo, FactsRecord
+from ..model.records.bundle import BundleInfo, FactsRecord, MachineFacts
 from ..model.records.plan import PlanRecord
 from ..model.records.run import RunRecord
 from ..plan.dry_run.estimates import bundle_bytes, disk_bytes
@@ -114,12 +114,15 @@ class Target:
             return self._newest(plan, lacking=lacking)
         return Bundle.open(self.out or self.resume or "").folder
 
-    def whole(self, plan: ResolvedPlan) -> Iterator[Bundle]:
-        """Those that have every run of this plan, made from the same files, by whichever bakeoff; newest first."""
+    def whole(self, plan: ResolvedPlan, machine: MachineFacts | None = None) -> Iterator[Bundle]:
+        """Those that have every run of this plan, made from the same files, with the same prices and error budget, by
+        whichever bakeoff; newest first. machine: made on one like it; None: on any."""
         inputs = hashes(plan.inputs)
         for bundle, here in self._of_plan(plan):
             changed = any(inputs.get(name, was) != was for name, was in bundle.info.inputs.items())
-            if bundle.info.state == "complete" and not changed and not self._lacks_runs(here, bundle):
+            elsewhere = machine is not None and (here.fleet != bundle.plan.fleet or _differs(machine, bundle.machine))
+            complete = bundle.info.state == "complete" and not self._lacks_runs(here, bundle)
+            if complete and not changed and not elsewhere and not _judged_otherwise(here, bundle.plan):
                 yield bundle
 
     def _of_plan(self, plan: ResolvedPlan) -> Iterator[tuple[Bundle, PlanRecord]]:
@@ -141,9 +144,9 @@ class Target:
         for bundle, here in self._of_plan(plan):
             then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
             grown = now > then or here.repetitions > bundle.plan.repetitions
-            other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
+            otherwise = _judged_otherwise(here, bundle.plan)
             unfinished = bundle.info.state != "complete" or (not here.search and self._lacks_runs(here, bundle))
-            if grown or other_budget or unfinished or not lacking:
+            if grown or otherwise or unfinished or not lacking:
                 return bundle.folder
         raise BundleError(
             f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {self.place}",
@@ -158,6 +161,18 @@ class Target:
 
     def _repeats(self, bundle: Bundle, record: PlanRecord) -> Repeats:
         return Repeats(judged_by(bundle.attempts, allow_disturbed=self.disturbed), record.repeats_max)
+
+
+def _judged_otherwise(here: PlanRecord, then: PlanRecord) -> bool:
+    """Whether the same runs mean something else now: by another error budget, or other prices."""
+    prices = {cell.id: cell.prices for cell in here.cells}
+    return here.error_budget_ratio != then.error_budget_ratio or any(
+        prices.get(cell.id) != cell.prices for cell in then.cells
+    )
+
+
+def _differs(one: MachineFacts, other: MachineFacts) -> bool:
+    return (one.cpu_model, one.cores) != (other.cpu_model, other.cores)
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import BakeoffError, BundleError, ExitCode, PlanError
+from ...errors import BakeoffError, BundleError, BundleHeld, ExitCode, PlanError
 from ..arguments import Commands, add_command, add_json, add_measuring
 from ..output import print_json, say, show, table
 from . import run as run_command
@@ -67,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         if file is not None and file.suffix != ending:
             hint = f"choose a name that ends in {ending}"
             raise PlanError(f"the page's name must end in {ending}", where=f"{option} {file}", hint=hint)
+        if file is not None:
+            _refuse_place(file, option)
     names = plan_names(article, options.only)
     read = {name: _read(path, article, name, options.scale) for name in names}
     plans = {name: _of_bundle(plan, options) for name, plan in read.items()}
@@ -88,6 +92,22 @@ def run(options: argparse.Namespace) -> int:
         code = code or ended
     _tell(judged(), plans, options)
     return code
+
+
+def _refuse_place(file: Path, option: str) -> None:
+    """Before hours of runs. A folder for the page is made where it is missing."""
+    from ...bundle.files import is_of_a_bundle
+
+    if is_of_a_bundle(file):
+        what = "this is the name of one of a bundle's own files"
+        raise PlanError(what, where=f"{option} {file}", hint="name another file")
+    try:
+        file.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the page's folder cannot be made: {error.strerror}"
+        raise PlanError(what, where=f"{option} {file}", hint="name a file in another folder") from error
+    if file.is_dir() or not os.access(file.absolute().parent, os.W_OK):
+        raise PlanError("the page cannot be written there", where=f"{option} {file}", hint="name another file")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -117,17 +137,23 @@ def _read(document: Path, article: Article, name: str, scale: str) -> ResolvedPl
     from ...claims.article import find_plan
     from ...plan.read import read_plan
 
-    return read_plan(find_plan(document, article, name, scale), must_run=False)
+    plan = read_plan(find_plan(document, article, name, scale), must_run=False)
+    if plan.record.search:
+        what = "claims are about levels that the plan names, and a search chooses its own"
+        raise PlanError(what, where=str(plan.path), hint="name the levels as a factor, in place of [search]")
+    return plan
 
 
 def _of_bundle(plan: ResolvedPlan, options: argparse.Namespace) -> PlanMeasured:
     """With the newest complete bundle of the plan, one that disturbance left enough runs if there is any."""
     from ...claims.verdict import PlanMeasured
+    from ...machine import machine_facts
     from ...schedule.target_bundle import Target
 
     assert plan.path is not None
     found = PlanMeasured(plan.path, plan.record, plan.skipped, why="its plan has not been run")
-    bundles = [found.with_bundle(bundle) for bundle in Target(results=options.results).whole(plan)]
+    machine = None if options.no_run else machine_facts(options.work_dir or Path())
+    bundles = [found.with_bundle(bundle) for bundle in Target(results=options.results).whole(plan, machine)]
     return next((one for one in bundles if one.is_evidence), bundles[0] if bundles else found)
 
 
@@ -169,7 +195,9 @@ def _run(plan: ResolvedPlan, found: PlanMeasured, options: argparse.Namespace) -
     try:
         begun = _unfinished(plan, options)
         try:
-            bundle, code = _carry_out(found.path, begun, options)
+            bundle, code = _when_free(found.path, begun, options)
+        except BundleHeld:
+            raise
         except BundleError as error:
             if begun is None:
                 raise
@@ -181,15 +209,32 @@ def _run(plan: ResolvedPlan, found: PlanMeasured, options: argparse.Namespace) -
     return (found if bundle is None else found.with_bundle(bundle)), code
 
 
+#: How often another command's bundle is looked at.
+_HELD_EVERY_S = 2.0
+
+
+def _when_free(path: Path, begun: Path | None, options: argparse.Namespace) -> tuple[Bundle | None, ExitCode]:
+    """With --wait, once no other command writes into the bundle."""
+    while True:
+        try:
+            return _carry_out(path, begun, options)
+        except BundleHeld:
+            if options.beside != "wait":
+                raise
+            time.sleep(_HELD_EVERY_S)
+
+
 def _unfinished(plan: ResolvedPlan, options: argparse.Namespace) -> Path | None:
     from ...bundle.read import Bundle
     from ...schedule.target_bundle import Target
 
     try:
-        found = Target(results=options.results, resume="latest").to_continue(plan)
-        return None if Bundle.open(found).info.allow_disturbed else found  # somebody's own, with other rules
+        found = Bundle.open(Target(results=options.results, resume="latest").to_continue(plan))
     except BundleError:
         return None
+    # Cells that were added later would have no runs in the same blocks as the others.
+    same = {cell.id for cell in found.plan.cells} == {cell.id for cell in plan.record.cells}
+    return found.folder if same and not found.info.allow_disturbed else None  # or somebody's own, with other rules
 
 
 def _carry_out(path: Path, begun: Path | None, options: argparse.Namespace) -> tuple[Bundle | None, ExitCode]:
@@ -232,13 +277,16 @@ def _tell(found: ArticleFound, plans: dict[str, PlanMeasured], options: argparse
 
     if not options.json:
         show(render(found))
-    pages = {}
-    if options.html is not None:
-        pages["html"] = str(write_html(options.html, found, plans))
-    if options.markdown is not None:
-        pages["markdown"] = str(write_markdown(options.markdown, found, plans))
+    pages: dict[str, str] = {}
+    try:
+        if options.html is not None:
+            pages["html"] = str(write_html(options.html, found, plans))
+        if options.markdown is not None:
+            pages["markdown"] = str(write_markdown(options.markdown, found, plans))
+    finally:
+        if options.json:
+            print_json(found.model_dump() | {"pages": pages})
     if options.json:
-        print_json(found.model_dump() | {"pages": pages})
         return
     for page in pages.values():
         show(f"page  {page}")

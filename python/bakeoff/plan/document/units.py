@@ -43,10 +43,17 @@ def parse_duration_s(value: Any) -> float:
     return seconds
 
 
+def _number(value: int | float, hint: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise UnitError("a number of more than 300 digits is out of range", hint) from None
+
+
 def parse_ratio(value: Any) -> float:
     """A share between 0 and 1 from "0.1%" or 0.001."""
     hint = 'shares are written as "0.1%" or 0.001'
-    number, unit = (float(value), "") if _is_number(value) else _split(value, "a share", hint)
+    number, unit = (_number(value, hint), "") if _is_number(value) else _split(value, "a share", hint)
     if unit not in ("", "%"):
         raise UnitError(f'{_unknown(unit)} in the share "{value}"', hint)
     ratio = number / 100 if unit == "%" else number
@@ -58,7 +65,7 @@ def parse_ratio(value: Any) -> float:
 def parse_rate_ops_per_s(value: Any) -> float:
     """Operations per second from 5000, "5000/s", "5k/s" or "300/min"; above 0."""
     hint = 'rates are operations per second, written as 5000, "5000/s", "5k/s" or "300/min"'
-    number, unit = (float(value), "") if _is_number(value) else _split(value, "a rate", hint)
+    number, unit = (_number(value, hint), "") if _is_number(value) else _split(value, "a rate", hint)
     count, slash, per = unit.partition("/")
     count, per = count.strip(), slash + per.strip()
     if count not in _COUNT or (per and per not in _RATES_PER_S):
