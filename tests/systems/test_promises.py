@@ -410,6 +410,16 @@ def test_nothing_but_the_plans_own_tables_is_changed(kept: Kept, tmp_path: Path)
             assert differences(before, kept.everything()) == {}, (workload, command)
 
 
+def test_experiments_change_nothing_and_leave_nothing(kept: Kept, tmp_path: Path) -> None:
+    if OWN not in kept.workloads:
+        pytest.skip("it has no transactions in SQL")
+    before = kept.everything()
+    short = ("--tries", "1", "--schedule", "P4", "--seconds", "0.3", "--together", "--quiet")
+    done = bakeoff("verify", written(tmp_path, kept, YCSB), *short, cwd=tmp_path, env=kept.environment())
+    assert done.code == 0, done.out + done.err
+    assert differences(before, kept.everything()) == {}
+
+
 def test_hostile_statements_are_refused_before_anything_is_changed(kept: Kept, tmp_path: Path) -> None:
     before = kept.everything()
     for statement in kept.hostile:

@@ -38,7 +38,10 @@ MIRRORED = {
     if isinstance(model, type) and issubclass(model, boundary.Document) and model is not boundary.Document
 }
 #: Variants of a tagged enum have no name of their own in the schema; the examples cover them.
-VARIANTS = {"Closed", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"}
+VARIANTS = {
+    *("Closed", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"),
+    *("IsolationExperiment", "TransactionsExperiment", "StalenessExperiment", "StepAnswer"),
+}
 RENAMED = {"HistogramDoc": "Histogram"}
 TAGS = {"event", "answer"}
 

@@ -28,7 +28,7 @@ The measuring process of bakeoff: reads one run, prints one JSON line per event.
   bakeoff-engine schema [FOLDER]        JSON Schema of run, event, control, request and answer; into FOLDER as files
 
 Control lines on stdin: start_at, mark, stop. End of input means stop and exit; with --now stdin is not read.
-Phases load and run wait for start_at; warm, check and drop begin at once.
+Phases load and run wait for start_at; warm, check, verify and drop begin at once.
 
 Exit codes: 0 done; 2 wrong use or document; 3 server or environment failed; 130 interrupted by a signal
 (what was measured is reported first).

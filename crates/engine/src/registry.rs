@@ -10,7 +10,7 @@ use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{RunSpec, WorkloadSpec};
+use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
@@ -138,6 +138,10 @@ mod workloads {
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
     let make = client(spec)?.make;
+    if spec.phase == Phase::Verify {
+        let sql = make.sql().ok_or_else(|| no_sql(&spec.driver.kind))?;
+        return bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink);
+    }
     fits(&spec.driver.kind, &spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
     form_fits(&spec.driver.kind, &spec.driver.kind, &spec.workload)?;
@@ -215,6 +219,13 @@ fn refuse_below_sql(workload: &WorkloadSpec, driver: &Said) -> Result<(), Troubl
         "driver.access",
         "leave `access` out, or take a workload of records: ycsb",
     ))
+}
+
+fn no_sql(driver: &str) -> Trouble {
+    usage(
+        format!("isolation is verified by SQL, which {driver} does not offer"),
+        "choose a system with SQL",
+    )
 }
 
 fn another(spec: &RunSpec) -> Trouble {

@@ -63,7 +63,7 @@ fn run_schema() -> Schema {
 fn event_schema() -> Schema {
     schema_with_definitions!(
         event::Event: event::Ready, event::Progress, event::Interval, event::Mark, event::Warning,
-        event::RunResult, Trouble
+        event::RunResult, Trouble, run::IsolationEvidence
     )
 }
 

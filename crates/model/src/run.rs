@@ -2,6 +2,7 @@
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
 pub mod documents;
 mod driver;
+mod experiment;
 pub mod hatshop;
 pub mod linkbench;
 pub mod sql;
@@ -16,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub use driver::DriverSpec;
+pub use experiment::{
+    ExperimentSpec, IsolationEvidence, ScheduleEvidence, ScheduleTry, StepAnswer, StepEvidence,
+};
 pub use ycsb::{FieldLength, Form, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
 /// One document, one run of one client process.
@@ -87,6 +91,9 @@ pub struct RunSpec {
     /// `check`: what must hold.
     #[serde(default)]
     pub check: Option<CheckSpec>,
+    /// `verify`: what is done to see what the system promises.
+    #[serde(default)]
+    pub experiment: Option<ExperimentSpec>,
     /// Cores this process may use; empty: wherever the kernel puts it.
     #[serde(default)]
     pub cores: Vec<u32>,
@@ -130,6 +137,8 @@ pub enum Phase {
     Run,
     /// Invariants.
     Check,
+    /// An experiment on what the system promises, without load.
+    Verify,
     /// Remove the workload's tables.
     Drop,
 }

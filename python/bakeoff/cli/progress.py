@@ -145,6 +145,10 @@ class Line(View):
     def repeated(self, runs: int) -> None:
         self._total += runs
 
+    def doing(self, words: str) -> None:
+        """What goes on, outside of any run."""
+        self._draw(words)
+
     def message(self, words: str) -> None:
         self.note(words)
 

@@ -24,6 +24,7 @@ from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
 from ..systems.survey import COLUMNS, PAGES, survey
+from ..verify.isolation import SCHEDULES
 from ..workloads import workloads
 from . import parser
 from .event_schema import EVENTS, EVENTS_FORMAT
@@ -77,8 +78,25 @@ products with the same words here get no sentence. Made from the program's own t
 The level is that of the sessions, and settings are what the server says that they are. What follows from a level is
 measured: the [comparison](not-compared.md#what-failed-for-good) says what failed for good on either side.
 
-| product | level | where | a transaction there | source |
-|---|---|---|---|---|
+| product | level | where | a transaction there | anomalies that this does not exclude | source |
+|---|---|---|---|---|---|
+"""
+
+
+_SCHEDULES_HEAD = """
+## What `bakeoff verify` runs
+
+`bakeoff verify PLAN` has two or three sessions carry out each of these schedules on a table of two rows, and compares
+what happened with the anomalies in the table above: *VIOLATED* is an anomaly that the vendor's words exclude, *HELD*
+is none of those, *OBSERVED* is a level of which bakeoff knows no promise. A statement without an answer for 0.35 s
+waits for another session's lock; the others go on, and what its session does next follows its answer. A session whose
+statement fails rolls back. Only what committed transactions saw and left counts, so a rule holds in whatever order the
+statements were carried out. Each schedule runs three times; where tries differ, the outcome depends on timing.
+
+*Cannot tell:* that an anomaly can never happen. HELD means that these schedules did not provoke one, on one node.
+
+| schedule | anomaly |
+|---|---|
 """
 
 
@@ -290,12 +308,15 @@ def metrics_page() -> str:
 
 def isolation_page() -> str:
     words = _GALERA.format(words=GALERA.words, source=GALERA.source)
-    return _ISOLATION_HEAD + "\n".join(map(_meaning_row, MEANINGS)) + "\n" + words
+    schedules = [f"| {name} | {about} |" for name, about in SCHEDULES.items()]
+    rows = "\n".join(map(_meaning_row, MEANINGS))
+    return f"{_ISOLATION_HEAD}{rows}\n{words}{_SCHEDULES_HEAD}" + "\n".join(schedules) + "\n"
 
 
 def _meaning_row(one: Meaning) -> str:
     levels = ", ".join(f"`{level}`" for level in one.levels)
-    return f"| {', '.join(one.products)} | {levels} | {one.where} | {one.words} | [source]({one.source}) |"
+    cells = [", ".join(one.products), levels, one.where, one.words, ", ".join(one.allows) or "none"]
+    return f"| {' | '.join(cells)} | [source]({one.source}) |"
 
 
 def survey_page() -> str:

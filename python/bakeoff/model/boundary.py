@@ -20,7 +20,7 @@ OutcomeName = Literal[
     "fail_other",
     "fail_lost",
 ]
-Phase = Literal["load", "warm", "run", "check", "drop"]
+Phase = Literal["load", "warm", "run", "check", "verify", "drop"]
 RunnerName = Literal["tokio", "thread", "reactor"]
 IoName = Literal["io_uring", "epoll"]
 IsolationName = Literal["read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable"]
@@ -92,6 +92,84 @@ class CheckSpec(Document):
     after_run: bool = False
 
 
+class IsolationExperiment(Document):
+    """Which anomalies a level of isolation lets happen."""
+
+    kind: Literal["isolation"] = "isolation"
+    #: Names; empty: all.
+    schedules: list[str] = Field(default_factory=list)
+    tries: int = 3
+    blocked_after_s: float = 0.35
+    #: Statements that each session runs first.
+    session_setup: list[str] = Field(default_factory=list)
+
+
+class TransactionsExperiment(Document):
+    """What random transactions of several sessions see. claim: a level, or None. folder: for the histories."""
+
+    kind: Literal["transactions"] = "transactions"
+    sessions: int = 6
+    #: Of each kind of transaction.
+    seconds: float = 6.0
+    claim: Literal["read-uncommitted", "read-committed", "snapshot", "serializable"] | None = None
+    session_setup: list[str] = Field(default_factory=list)
+    folder: str | None = None
+
+
+class StalenessExperiment(Document):
+    """How old is what is read on each node. claims: what the judge compares with; {}: nothing."""
+
+    kind: Literal["staleness"] = "staleness"
+    seconds: float = 6.0
+    #: Of each session that writes.
+    writes_per_s: float = 400.0
+    #: Of the reader on each node. The judge asks for 10,000 reads soon after a write.
+    reads_per_s: float = 2000.0
+    claims: dict[str, JsonValue] = Field(default_factory=dict)
+    session_setup: list[str] = Field(default_factory=list)
+    folder: str | None = None
+
+
+Experiment = Annotated[IsolationExperiment | TransactionsExperiment | StalenessExperiment, Field(discriminator="kind")]
+
+
+class StepAnswer(Document):
+    """rows: ids and values that were read. none: no answer came; skipped: never sent."""
+
+    kind: Literal["done", "rows", "error", "none", "skipped"]
+    affected: int | None = None
+    rows: list[tuple[int, int]] = Field(default_factory=list)
+    code: str = ""
+    message: str = ""
+
+
+class StepEvidence(Document):
+    #: From 1.
+    session: int
+    statement: str
+    blocked: bool
+    answer: StepAnswer
+
+
+class ScheduleTry(Document):
+    anomaly: bool
+    committed: int
+    transactions: int
+    steps: list[StepEvidence]
+    rows: list[tuple[int, int]]
+
+
+class ScheduleEvidence(Document):
+    name: str
+    tries: list[ScheduleTry]
+
+
+class IsolationEvidence(Document):
+    """`evidence` of an isolation experiment."""
+
+    schedules: list[ScheduleEvidence]
+
+
 class EventLogSpec(Document):
     """A CSV file with a row for each operation of the window."""
 
@@ -130,6 +208,7 @@ class RunSpec(Document):
     isolation: IsolationName | None = None
     drop_existing: bool = False
     check: CheckSpec | None = None
+    experiment: Experiment | None = None
     cores: list[int] = Field(default_factory=list)
     event_log: EventLogSpec | None = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 _INNODB = ("MariaDB", "MySQL", "Percona Server")
 #: InnoDB with `innodb_snapshot_isolation`, on by default from here on.
@@ -34,29 +35,42 @@ _READ_COMMITTED = (
 _SNAPSHOT = "a transaction sees one snapshot, and is aborted where it changes a row that another changed since"
 
 
+#: Anomalies by the names of the schedules that `bakeoff verify` runs (crates/experiments).
+WRITE_SKEW = ("G2-item", "G2", "G2-three")
+#: Writes see more than reads do.
+_OF_WRITES = ("PMP-write", "P4", "G-single-write", *WRITE_SKEW)
+_BETWEEN_STATEMENTS = ("PMP", "G-single", "G-single-predicate", *_OF_WRITES)
+_UNCOMMITTED = ("G1a", "G1b", "G1c", "OTV", *_BETWEEN_STATEMENTS)
+
+
+LevelName = Literal["read-uncommitted", "read-committed", "snapshot", "serializable"]
+
+
 @dataclass(frozen=True)
 class Meaning:
     """products: as they name themselves. levels: as plans name them. where: which of their versions, as they are set;
-    "": all. words: a clause about a transaction. source: of the vendor. snapshot: `innodb_snapshot_isolation`, where
-    that decides."""
+    "": all. words: a clause about a transaction. source: of the vendor. allows: anomalies that these words do not
+    exclude. snapshot: `innodb_snapshot_isolation`, where that decides."""
 
     products: tuple[str, ...]
     levels: tuple[str, ...]
     words: str
     source: str
+    allows: tuple[str, ...] = ()
     where: str = ""
     snapshot: bool | None = None
 
 
 #: The first that fits is taken.
 MEANINGS = (
-    Meaning(_INNODB, ("read-uncommitted",), "reads see what others have not committed yet", _MYSQL),
-    Meaning(_INNODB, ("read-committed",), _READ_COMMITTED, _MYSQL),
+    Meaning(_INNODB, ("read-uncommitted",), "reads see what others have not committed yet", _MYSQL, _UNCOMMITTED),
+    Meaning(_INNODB, ("read-committed",), _READ_COMMITTED, _MYSQL, _BETWEEN_STATEMENTS),
     Meaning(
         _INNODB,
         ("repeatable-read",),
         "plain reads see one snapshot, but updates apply to what others committed since, and updates can be lost",
         _MYSQL,
+        _OF_WRITES,
         "MySQL, Percona Server; MariaDB before 11.6.2, or with `innodb_snapshot_isolation = OFF`",
         snapshot=False,
     ),
@@ -65,6 +79,7 @@ MEANINGS = (
         ("repeatable-read",),
         _SNAPSHOT,
         _MARIADB,
+        WRITE_SKEW,
         "from 11.6.2 on, or with `innodb_snapshot_isolation = ON`",
         snapshot=True,
     ),
@@ -74,14 +89,14 @@ MEANINGS = (
         "reads lock the rows that they read, so that others wait, and of two that wait for each other one is aborted",
         _MYSQL,
     ),
-    Meaning(("PostgreSQL",), ("read-uncommitted", "read-committed"), _READ_COMMITTED, _POSTGRESQL),
-    Meaning(("PostgreSQL",), ("repeatable-read", "snapshot"), _SNAPSHOT, _POSTGRESQL),
+    Meaning(("PostgreSQL",), ("read-uncommitted", "read-committed"), _READ_COMMITTED, _POSTGRESQL, _BETWEEN_STATEMENTS),
+    Meaning(("PostgreSQL",), ("repeatable-read", "snapshot"), _SNAPSHOT, _POSTGRESQL, WRITE_SKEW),
     Meaning(
         ("PostgreSQL",),
         ("serializable",),
         "no read blocks a write, and a transaction is aborted where it may fit into no serial order with the others",
         _POSTGRESQL,
-        "from 9.1 on",
+        where="from 9.1 on",
     ),
     Meaning(
         ("SQLite",),
@@ -98,8 +113,9 @@ MEANINGS = (
         ("read-committed",),
         "each read sees the newest commits, a row that is written is locked, and updates can be lost",
         _ROCKSDB,
+        _BETWEEN_STATEMENTS,
     ),
-    Meaning(("DuckDB",), ("snapshot",), _SNAPSHOT, _DUCKDB),
+    Meaning(("DuckDB",), ("snapshot",), _SNAPSHOT, _DUCKDB, WRITE_SKEW),
 )
 #: Besides what MariaDB's own level means.
 GALERA = Meaning(
@@ -112,12 +128,39 @@ GALERA = Meaning(
 
 def meaning_words(kind: str, product: str, version: str, settings: Mapping[str, str], level: str) -> str:
     """As a clause; "" where nobody knows. kind: of system. settings: as the server says they are."""
+    own = _meaning(product, version, settings, level)
+    if own is None:
+        return ""
+    return f"{own.words}; {GALERA.words}" if kind == "galera" else own.words
+
+
+def allowed_anomalies(product: str, version: str, settings: Mapping[str, str], level: str) -> tuple[str, ...] | None:
+    """Anomalies that the vendor's words do not exclude, on one node; None where nobody knows. Arguments: as of
+    `meaning_words`."""
+    own = _meaning(product, version, settings, level)
+    return None if own is None else own.allows
+
+
+def claimed_level(allowed: tuple[str, ...] | None, *, multi_writer: bool) -> LevelName | None:
+    """The strongest level by which histories are judged that allows all of these; None: nothing is known. multi_writer:
+    of sessions on several nodes, between which nobody promises more than committed reads."""
+    if allowed is None:
+        return None
+    if multi_writer and set(allowed) <= set(_BETWEEN_STATEMENTS):
+        return "read-committed"
+    if not allowed:
+        return "serializable"
+    if set(allowed) <= set(WRITE_SKEW):
+        return "snapshot"
+    return "read-committed" if set(allowed) <= set(_BETWEEN_STATEMENTS) else "read-uncommitted"
+
+
+def _meaning(product: str, version: str, settings: Mapping[str, str], level: str) -> Meaning | None:
     snapshot = _has_snapshots(product, version, settings)
     found = (
         one for one in MEANINGS if product in one.products and level in one.levels and one.snapshot in (None, snapshot)
     )
-    own = next((one.words for one in found), "")
-    return f"{own}; {GALERA.words}" if own and kind == "galera" else own
+    return next(found, None)
 
 
 def _has_snapshots(product: str, version: str, settings: Mapping[str, str]) -> bool:

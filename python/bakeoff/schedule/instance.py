@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -115,10 +116,28 @@ class Instance:
             self._started = True
             self._pin()
 
-    def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
-        """Creates the tables, loads and checks them, and keeps a copy if one will be put back."""
+    def open(self) -> None:
+        """Starts the system, and makes the place for tables."""
         self._make_place()
         self.start()
+
+    @contextmanager
+    def own_tables(self, tables: list[str]) -> Iterator[None]:
+        """For tables that are made and dropped within. Raises PlanError where another's has such a name."""
+        ledger = self.system.ledger()
+        if ledger is None:
+            yield
+            return
+        self._refuse_strangers(ledger, tables, "rename it, or keep them apart")
+        ledger.begin(tables, "experiment", self.bundle.name, all_there=False)
+        try:
+            yield
+        finally:
+            ledger.drop(tables)
+
+    def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
+        """Creates the tables, loads and checks them, and keeps a copy if one will be put back."""
+        self.open()
         if self.plan.record.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
@@ -267,14 +286,11 @@ class Instance:
         user allows to drop them."""
         tables, ledger = self.cell.workload.tables, self.system.ledger()
         if ledger is not None:
-            if not self.allow_drop and (strangers := ledger.strangers(tables)):
-                raise PlanError(
-                    f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not create",
-                    where=f"systems.{self.system.name}",
-                    hint='data = "existing" in [measure] measures it unchanged; --allow-drop drops it and'
-                    " creates a new one;"
-                    f" or keep them apart by a `{ledger.place}` of ours",
+            if not self.allow_drop:
+                instead = (
+                    'data = "existing" in [measure] measures it unchanged; --allow-drop drops it and creates a new one'
                 )
+                self._refuse_strangers(ledger, tables, f"{instead}; or keep them apart")
             ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)
             self._tables_begun = True
         may_drop = self.system.managed or self.allow_drop
@@ -284,6 +300,14 @@ class Instance:
         if ledger is not None:
             ledger.loaded(tables)
         return done
+
+    def _refuse_strangers(self, ledger: Ledger, tables: Sequence[str], instead: str) -> None:
+        if strangers := ledger.strangers(tables):
+            raise PlanError(
+                f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not create",
+                where=f"systems.{self.system.name}",
+                hint=f"{instead} by a `{ledger.place}` of ours",
+            )
 
     def leave(self, *, drop: bool) -> str:
         """Drops the tables that this run created on an existing system, or says that they stay; "" without any."""

@@ -14,7 +14,18 @@ from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..errors import ServerError
 from ..fleet.engines import EngineTrouble, Host
-from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
+from ..model.boundary import (
+    CheckSpec,
+    ClientSpec,
+    Experiment,
+    IsolationName,
+    Phase,
+    Progress,
+    RoleRoute,
+    Routing,
+    RunResult,
+    RunSpec,
+)
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
@@ -135,6 +146,22 @@ class Phases:
         system.caught_up(CATCH_UP_TIMEOUT_S)
         result.checks += system.agreement(cell.workload.tables)
         return result
+
+    def verify(
+        self,
+        plan: ResolvedPlan,
+        cell: Cell,
+        system: System,
+        folder: Path,
+        experiment: Experiment,
+        isolation: IsolationName | None,
+        on_progress: Callable[[Progress], None],
+    ) -> RunResult:
+        """An experiment at this level instead of the cell's, whose tables belong to bakeoff."""
+        document, env = spec(plan, cell, system, "verify")
+        document.routing = "any" if system.multi_writer else document.routing
+        document.experiment, document.isolation, document.drop_existing = experiment, isolation, system.managed
+        return self._carry_out(system, document, env, folder, "verify", plan.timeout_s, on_progress)
 
     def warnings(self) -> list[str]:
         """The warnings since the last call."""

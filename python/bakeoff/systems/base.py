@@ -186,6 +186,10 @@ class System(ABC):
     restart_s: ClassVar[float] = 0.8
     #: Whether a first plan compares it with the other installed systems.
     in_first_plan: ClassVar[bool] = True
+    #: Every node takes writes, whatever its role: sessions of an experiment are dealt over all of them.
+    multi_writer: ClassVar[bool] = False
+    #: Statements that have a session wait for a lock for at most 3 s.
+    lock_limit: ClassVar[tuple[str, ...]] = ()
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     managed: bool
     name: str

@@ -70,6 +70,11 @@ fn execute_phase<W: Workload>(job: &Arc<Job<W>>) -> Result<RunResult, Trouble> {
         Phase::Run => run::run(job),
         Phase::Check => single::check(job),
         Phase::Drop => single::drop_tables(job),
+        Phase::Verify => Err(usage(
+            "an experiment is no phase of a workload",
+            "run.json: phase",
+            "`bakeoff-engine` carries experiments out by themselves",
+        )),
     }
 }
 

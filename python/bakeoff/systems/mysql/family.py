@@ -43,6 +43,10 @@ MARIADB_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=150_000_000)
 MYSQL_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=195_000_000)
 
 
+#: Of InnoDB, in whole seconds; deadlocks end at once.
+LOCK_LIMIT = ("SET SESSION innodb_lock_wait_timeout = 3",)
+
+
 class MySqlOptions(ServerOptions):
     user: str = "root"
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)

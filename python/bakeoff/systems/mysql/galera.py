@@ -26,7 +26,7 @@ from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import wait_until
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.mysql.family import MARIADB_STORAGE, MySqlFamily, MySqlOptions
+from bakeoff.systems.mysql.family import LOCK_LIMIT, MARIADB_STORAGE, MySqlFamily, MySqlOptions
 from bakeoff.systems.mysql.galera_process import (
     OWN_PROVIDER_OPTIONS,
     PROVIDER_OPTIONS,
@@ -102,6 +102,8 @@ class Galera(StartedServer):
     summary: ClassVar[str] = "Galera cluster of MariaDB servers: managed nodes, or an existing cluster by `address`"
     storage = MARIADB_STORAGE
     in_first_plan: ClassVar[bool] = False
+    multi_writer: ClassVar[bool] = True
+    lock_limit: ClassVar[tuple[str, ...]] = LOCK_LIMIT
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
     process = GaleraProcess

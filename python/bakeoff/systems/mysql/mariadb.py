@@ -33,9 +33,9 @@ from bakeoff.provision.installation import Installation, Named, OnPath, Size, So
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.mysql.family import LOCK_LIMIT, MariaDbStart
 from bakeoff.systems.mysql.family import MARIADB_FAMILY as FAMILY
 from bakeoff.systems.mysql.family import MARIADB_STORAGE as STORAGE
-from bakeoff.systems.mysql.family import MariaDbStart
 from bakeoff.systems.mysql.process import MySqlProcess, own_files, refuse_unknown
 from bakeoff.systems.mysql.replication import MariaDbReplication, settings_of
 from bakeoff.systems.server.existing import ExistingServer
@@ -240,6 +240,7 @@ class MariaDb(Replicated):
     summary: ClassVar[str] = "MariaDB server: managed, or existing by `address`"
     storage = STORAGE
     has_table_formats = True
+    lock_limit: ClassVar[tuple[str, ...]] = LOCK_LIMIT
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
     existing = ExistingServer

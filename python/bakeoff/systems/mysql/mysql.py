@@ -25,7 +25,7 @@ from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources, version_key
 from bakeoff.provision.maven import Artifact, Maven
-from bakeoff.systems.mysql.family import FAMILY, MYSQL_STORAGE
+from bakeoff.systems.mysql.family import FAMILY, LOCK_LIMIT, MYSQL_STORAGE
 from bakeoff.systems.mysql.process import MySqlProcess, refuse_unknown
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
@@ -160,6 +160,7 @@ class MySql(StartedServer):
     summary: ClassVar[str] = "MySQL: managed, by version, or existing by `address` (also Percona Server)"
     storage = MYSQL_STORAGE
     has_table_formats = True
+    lock_limit: ClassVar[tuple[str, ...]] = LOCK_LIMIT
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     installed_from = SOURCES
     existing = ExistingServer

@@ -221,6 +221,7 @@ class PostgreSql(Replicated):
     summary: ClassVar[str] = "PostgreSQL server: managed, or existing by `address`"
     no_direct_access = "its COPY and its cursors carry out a query as SELECT does, planned and by the same executor"
     storage = STORAGE
+    lock_limit: ClassVar[tuple[str, ...]] = ("SET lock_timeout = '3s'",)
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
     installed_from = SOURCES

@@ -1,0 +1,165 @@
+//! A session on a thread of its own. Sessions of every runner are driven in the same way: by one statement at a time, and a
+//! caller that need not wait for the answer.
+use crate::{Stage, place_of};
+use bakeoff_measure::record::recorder::Recorder;
+use bakeoff_measure::{runner, threads, words};
+use bakeoff_model::any::AnySql;
+use bakeoff_model::driver::AnyClient;
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::StepAnswer;
+use bakeoff_model::sql::{Ask, SqlSession};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+pub const NEEDS: Needs = Needs {
+    offers: Offers::of(&[Offer::Transactions]),
+    affected: Affected::Found,
+    affected_if_offered: true,
+    value_bytes: 0,
+    patches: false,
+    own_session: true,
+    otherwise: "",
+};
+
+/// What a session is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    Begin,
+    Commit,
+    Rollback,
+    /// A query for ids and values.
+    Read(String),
+    Write(String),
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Begin => "BEGIN",
+            Self::Commit => "COMMIT",
+            Self::Rollback => "ROLLBACK",
+            Self::Read(sql) | Self::Write(sql) => sql,
+        })
+    }
+}
+
+/// The session ends when this is dropped, or once the statement that it waits for has been answered.
+pub struct Actor {
+    acts: Sender<Act>,
+    answers: Receiver<StepAnswer>,
+}
+
+impl Actor {
+    /// Connects to this endpoint, and returns when the session can be used.
+    pub fn open(stage: &Arc<Stage>, number: usize, setup: &[String]) -> Result<Self, Trouble> {
+        let (acts, to_do) = channel();
+        let (done, answers) = channel();
+        let (opened, is_open) = channel();
+        let (own, setup) = (stage.clone(), setup.to_vec());
+        threads::spawn("actor", "", move || {
+            let recorder = Arc::new(Recorder::new(0, 1, 1));
+            let refused = opened.clone();
+            let lives = runner::of(own.runner).block_on(recorder, false, async {
+                let client = own.driver.open(number).await?;
+                let mut session = open(&own, &*client, place_of(&own, 0), &setup).await?;
+                let _ = opened.send(Ok(()));
+                while let Ok(act) = to_do.recv() {
+                    if done.send(carry_out(&mut session, &act).await).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            if let Err(trouble) = lives {
+                let _ = refused.send(Err(trouble));
+            }
+        })?;
+        match is_open.recv_timeout(stage.timeout) {
+            Ok(result) => result.map(|()| Self { acts, answers }),
+            Err(RecvTimeoutError::Timeout) => Err(unanswered(stage)),
+            Err(RecvTimeoutError::Disconnected) => Err(words::worker_died()),
+        }
+    }
+
+    pub fn ask(&self, act: Act) {
+        // A thread that is gone has no answer either, which is what the caller then sees.
+        let _ = self.acts.send(act);
+    }
+
+    /// The answer to the last act; `None`: not within this time.
+    pub fn answer(&self, within: Duration) -> Option<StepAnswer> {
+        match self.answers.recv_timeout(within) {
+            Ok(answer) => Some(answer),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(StepAnswer::None),
+        }
+    }
+}
+
+/// Connects, and prepares the session as the experiment says.
+pub async fn open(
+    stage: &Stage,
+    client: &dyn AnyClient<AnySql>,
+    endpoint: usize,
+    setup: &[String],
+) -> Result<AnySql, Trouble> {
+    let refuse = |e: OpError| words::server_trouble(&e, &stage.spec.driver, "opening a session");
+    let mut session = client.session(endpoint, NEEDS).await.map_err(refuse)?;
+    for statement in setup {
+        session.execute_text(statement).await.map_err(refuse)?;
+    }
+    Ok(session)
+}
+
+/// A failed statement's transaction is rolled back at once.
+async fn carry_out(session: &mut AnySql, act: &Act) -> StepAnswer {
+    let answer = match act {
+        Act::Begin => session.begin(Access::default()).await.map(|()| done(None)),
+        Act::Commit => session.commit().await.map(|()| done(None)),
+        Act::Rollback => session.rollback().await.map(|()| done(None)),
+        Act::Read(sql) => read(session, sql).await,
+        Act::Write(sql) => session.execute_text(sql).await.map(|d| done(d.affected)),
+    };
+    match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            let error = session.undo(error).await;
+            StepAnswer::Error {
+                code: error.code.clone(),
+                message: error.message.clone(),
+            }
+        }
+    }
+}
+
+fn done(affected: Option<u64>) -> StepAnswer {
+    StepAnswer::Done { affected }
+}
+
+async fn read(session: &mut AnySql, sql: &str) -> Result<StepAnswer, OpError> {
+    let statement = session.prepare(&Ask::read(sql)).await?;
+    let mut rows = vec![];
+    let mut each = |row: &RowBuf| {
+        let cell = |index| row.cell(index).and_then(Value::whole_number);
+        rows.push((cell(0).unwrap_or(i64::MIN), cell(1).unwrap_or(i64::MIN)));
+    };
+    session.query(statement, &[], &mut each).await?;
+    Ok(StepAnswer::Rows { rows })
+}
+
+fn unanswered(stage: &Stage) -> Trouble {
+    words::usage(
+        format!(
+            "no session could be opened within {} s",
+            stage.timeout.as_secs_f64()
+        ),
+        "opening a session",
+        "is the server up and its address right? `timeout` of the plan's `[measure]` says how long is waited",
+    )
+}

@@ -1,0 +1,151 @@
+//! Scripts that provoke the anomalies by which levels of isolation are defined, each on a table of two rows and with sessions
+//! of its own. The method: docs/method/isolation.md.
+pub mod schedules;
+#[cfg(test)]
+mod tests;
+
+use crate::Stage;
+use crate::actor::{Act, Actor};
+use crate::play::{Patience, Play, Step};
+use bakeoff_measure::threads::ready::ready;
+use bakeoff_measure::{Control, Sink, words};
+use bakeoff_model::event::{Event, Progress};
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::{IsolationEvidence, ScheduleEvidence, ScheduleTry, StepAnswer};
+use bakeoff_model::time::now_ns;
+use schedules::{SCHEDULES, Schedule, Seen};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The experiment's own table. It must not exist before, and is dropped afterwards.
+pub const TABLE: &str = "bakeoff_isolation";
+
+pub struct Isolation {
+    pub stage: Arc<Stage>,
+    pub tries: u32,
+    pub blocked_after: Duration,
+    pub session_setup: Vec<String>,
+}
+
+impl Isolation {
+    /// Runs the schedules of these names, or all where there are none.
+    pub fn run(
+        &self,
+        named: &[String],
+        control: &Control,
+        sink: &Sink,
+    ) -> Result<IsolationEvidence, Trouble> {
+        let chosen = choose(named)?;
+        let (begun, begun_ns) = (Instant::now(), now_ns());
+        let keeper = Actor::open(&self.stage, 0, &self.session_setup)?;
+        sink(ready(
+            self.stage.runner,
+            self.stage.driver.client(),
+            1,
+            1,
+            begun_ns,
+        ));
+        if self.stage.spec.drop_existing {
+            self.keep(&keeper, Act::Write(format!("DROP TABLE IF EXISTS {TABLE}")))?;
+        }
+        let create = format!("CREATE TABLE {TABLE} (id INT NOT NULL PRIMARY KEY, value INT NOT NULL)");
+        self.keep(&keeper, Act::Write(create))?;
+        let mut evidence = IsolationEvidence::default();
+        let mut outcome = Ok(());
+        for schedule in &chosen {
+            if control.is_stopped() {
+                break;
+            }
+            match self.tries(&keeper, schedule) {
+                Ok(tries) => evidence.schedules.push(ScheduleEvidence {
+                    name: schedule.name.into(),
+                    tries,
+                }),
+                Err(trouble) => {
+                    outcome = Err(trouble);
+                    break;
+                }
+            }
+            sink(Event::Progress(Progress {
+                elapsed_s: begun.elapsed().as_secs_f64(),
+                done: evidence.schedules.len() as u64,
+                total: chosen.len() as u64,
+            }));
+        }
+        let dropped = self.keep(&keeper, Act::Write(format!("DROP TABLE {TABLE}")));
+        outcome.and(dropped.map(|_| evidence))
+    }
+
+    fn tries(&self, keeper: &Actor, schedule: &Schedule) -> Result<Vec<ScheduleTry>, Trouble> {
+        (0..self.tries).map(|_| self.once(keeper, schedule)).collect()
+    }
+
+    fn once(&self, keeper: &Actor, schedule: &Schedule) -> Result<ScheduleTry, Trouble> {
+        self.keep(keeper, Act::Write(format!("DELETE FROM {TABLE}")))?;
+        self.keep(
+            keeper,
+            Act::Write(format!("INSERT INTO {TABLE} (id, value) VALUES (1, 10), (2, 20)")),
+        )?;
+        let script: Vec<Step> = schedule.script().collect();
+        let open = |number| Actor::open(&self.stage, number, &self.session_setup);
+        let actors: Vec<Actor> = (1..=schedule.sessions()).map(open).collect::<Result<_, _>>()?;
+        let patience = Patience {
+            blocked_after: self.blocked_after,
+            at_most: self.stage.timeout,
+        };
+        let steps = Play::new(&actors, patience).run(&script);
+        // What is still open in a session holds locks until the session has ended.
+        drop(actors);
+        let rows = self.keep(keeper, Act::Read(schedules::read_all()))?;
+        let seen = Seen::new(&steps, rows);
+        Ok(ScheduleTry {
+            anomaly: (schedule.anomaly)(&seen),
+            committed: seen.committed_count(),
+            transactions: schedule.sessions() as u32,
+            rows: seen.rows,
+            steps,
+        })
+    }
+
+    /// The keeper's own statements must succeed; rows of a read.
+    fn keep(&self, keeper: &Actor, act: Act) -> Result<Vec<(i64, i64)>, Trouble> {
+        let statement = act.to_string();
+        keeper.ask(act);
+        match keeper.answer(self.stage.timeout) {
+            Some(StepAnswer::Rows { rows }) => Ok(rows),
+            Some(StepAnswer::Done { .. }) => Ok(vec![]),
+            Some(StepAnswer::Error { code, message }) => Err(words::usage(
+                format!("{statement}: {message} ({code})"),
+                "verify: isolation",
+                format!("the experiment makes a table {TABLE} of its own, which must not exist before"),
+            )),
+            Some(StepAnswer::None | StepAnswer::Skipped) | None => Err(words::usage(
+                format!(
+                    "{statement}: no answer within {} s",
+                    self.stage.timeout.as_secs_f64()
+                ),
+                "verify: isolation",
+                "is the server still up, and does anybody hold a lock on its tables?",
+            )),
+        }
+    }
+}
+
+fn choose(named: &[String]) -> Result<Vec<&'static Schedule>, Trouble> {
+    if named.is_empty() {
+        return Ok(SCHEDULES.iter().collect());
+    }
+    let find = |name: &String| {
+        SCHEDULES
+            .iter()
+            .find(|schedule| schedule.name == *name)
+            .ok_or_else(|| {
+                words::usage(
+                    format!("there is no schedule {name}"),
+                    "run.json: experiment.schedules",
+                    format!("there are {}", schedules::names().join(", ")),
+                )
+            })
+    };
+    named.iter().map(find).collect()
+}

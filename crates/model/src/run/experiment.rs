@@ -1,0 +1,137 @@
+//! What a phase `verify` does: a few sessions carry out statements in a given order.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One experiment and its options.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ExperimentSpec {
+    /// Which anomalies the session's isolation level lets happen (docs/method/isolation.md).
+    Isolation {
+        /// Names of schedules; empty: all.
+        #[serde(default)]
+        schedules: Vec<String>,
+        /// How often each is run. Outcomes that differ depend on timing.
+        #[serde(default = "three")]
+        tries: u32,
+        /// A statement without an answer for this long is called blocked, and the other sessions go on.
+        #[serde(default = "third_of_a_second")]
+        blocked_after_s: f64,
+        /// Statements that each session runs first, such as a limit for waiting on locks.
+        #[serde(default)]
+        session_setup: Vec<String>,
+    },
+    /// What random transactions of several sessions next to each other see: appends to lists, and transfers between
+    /// accounts (docs/method/histories.md).
+    Transactions {
+        #[serde(default = "six")]
+        sessions: u32,
+        /// Of each kind of transaction.
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+        /// `read-uncommitted`, `read-committed`, `snapshot` or `serializable`; absent: nothing is claimed.
+        #[serde(default)]
+        claim: Option<String>,
+        #[serde(default)]
+        session_setup: Vec<String>,
+        /// Where histories are written, a file each; absent: nowhere.
+        #[serde(default)]
+        folder: Option<String>,
+    },
+    /// How old is what is read on each node, and what a session may expect of its own past.
+    Staleness {
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+        /// Of each session that writes.
+        #[serde(default = "forty")]
+        writes_per_s: f64,
+        /// Of each session that reads, one on each node.
+        #[serde(default = "two_hundred")]
+        reads_per_s: f64,
+        /// As the judge reads them: `staleness`, `guarantees`, `linearizable`.
+        #[serde(default = "nothing")]
+        claims: serde_json::Value,
+        #[serde(default)]
+        session_setup: Vec<String>,
+        #[serde(default)]
+        folder: Option<String>,
+    },
+}
+
+fn three() -> u32 {
+    3
+}
+fn six() -> u32 {
+    6
+}
+fn six_seconds() -> f64 {
+    6.0
+}
+fn forty() -> f64 {
+    40.0
+}
+fn two_hundred() -> f64 {
+    200.0
+}
+fn nothing() -> serde_json::Value {
+    serde_json::json!({})
+}
+fn third_of_a_second() -> f64 {
+    0.35
+}
+
+/// What came of an isolation experiment: a run's `evidence`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct IsolationEvidence {
+    pub schedules: Vec<ScheduleEvidence>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleEvidence {
+    /// `G0`, `G1a`, ...: the anomaly that the schedule provokes.
+    pub name: String,
+    pub tries: Vec<ScheduleTry>,
+}
+
+/// One run of a schedule.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleTry {
+    /// The anomaly happened.
+    pub anomaly: bool,
+    /// Transactions that committed, of how many.
+    pub committed: u32,
+    pub transactions: u32,
+    pub steps: Vec<StepEvidence>,
+    /// The table at the end: id, value.
+    pub rows: Vec<(i64, i64)>,
+}
+
+/// A statement and its answer, in the order in which they were sent.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct StepEvidence {
+    /// From 1.
+    pub session: u32,
+    pub statement: String,
+    /// It had no answer after `blocked_after_s`.
+    pub blocked: bool,
+    pub answer: StepAnswer,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StepAnswer {
+    /// Rows that it changed, where the system counts them.
+    Done { affected: Option<u64> },
+    /// Rows that it read: id, value.
+    Rows { rows: Vec<(i64, i64)> },
+    /// The system refused it; its transaction was rolled back.
+    Error { code: String, message: String },
+    /// No answer came within the run's timeout.
+    None,
+    /// Not sent, because an earlier statement of its session failed.
+    Skipped,
+}

@@ -1,0 +1,113 @@
+"""Levels of isolation of real systems, as their vendors and Hermitage (github.com/ept/hermitage) describe them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.model.isolation import WRITE_SKEW
+from bakeoff.provision.installation import Installation
+from bakeoff.verify.isolation import SCHEDULES
+from commands import bakeoff, write_plan
+from test_galera import need_galera
+
+PLAN = """
+title = "What levels promise"
+
+[systems.{system}]
+
+[workload]
+kind = "ycsb"
+records = 100
+"""
+
+OF_WRITES = {"PMP-write", "P4", "G-single-write", *WRITE_SKEW}
+STATEMENTS = OF_WRITES | {"PMP", "G-single", "G-single-predicate"}
+#: By system and level: the anomalies that happen.
+MATRIX = {
+    "sqlite": {"serializable": set()},
+    "mariadb": {
+        "read-uncommitted": STATEMENTS - {"PMP-write"} | {"G1a", "G1b", "G1c", "OTV"},
+        "read-committed": STATEMENTS,
+        "repeatable-read": OF_WRITES,
+        "serializable": set(),
+    },
+    "postgresql": {
+        "read-committed": STATEMENTS,
+        "repeatable-read": set(WRITE_SKEW),
+        "snapshot": set(WRITE_SKEW),
+        "serializable": set(),
+    },
+}
+
+
+def verified(folder: Path, system: str, *arguments: str) -> dict[str, Any]:
+    """Documents by level."""
+    plan = write_plan(folder, PLAN.format(system=system))
+    once = ("--json", "--tries", "1", "--together", "--quiet")
+    done = bakeoff("verify", plan, *once, *arguments, cwd=folder)
+    assert done.code in (0, 1), done.err
+    return {one["level"]: one for one in json.loads(done.out)["verified"]}
+
+
+def refuse_differences(system: str, found: dict[str, Any]) -> None:
+    """Every schedule ran, and exactly the expected anomalies happened."""
+    for level, expected in MATRIX[system].items():
+        schedules = found[level]["schedules"]
+        assert [one["name"] for one in schedules] == list(SCHEDULES)
+        assert {one["name"] for one in schedules if one["anomaly_tries"]} == expected, (system, level)
+        assert found[level]["verdict"] == "HELD"
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    refuse_differences("sqlite", verified(tmp_path, "sqlite", "--seconds", "0"))
+
+
+@pytest.mark.servers
+def test_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
+    refuse_differences("mariadb", verified(tmp_path, "mariadb", "--seconds", "0", "--every-level"))
+
+
+@pytest.mark.servers
+def test_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
+    refuse_differences("postgresql", verified(tmp_path, "postgresql", "--seconds", "0", "--every-level"))
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("level", ["read-committed", "serializable"])
+def test_random_transactions_show_what_a_level_lets_happen(
+    tmp_path: Path, mariadb_program: Installation, level: str
+) -> None:
+    levels = ("--set", f"isolation={level}", "--schedule", "G0", "--seconds", "2", "--histories", str(tmp_path / "h"))
+    found = verified(tmp_path, "mariadb", *levels)[level]
+    lists, relative, computed, old, sessions = found["histories"]
+    assert all(one["verdict"] in ("HELD", "INCONCLUSIVE") for one in found["histories"])
+    assert ("G-single" in lists["words"]) == (level == "read-committed"), lists["words"]
+    assert ("a drift of 0" in computed["words"]) == (level == "serializable"), computed["words"]
+    assert "a drift of 0" in relative["words"]
+    assert old["words"].startswith("0 of ")
+    assert sessions["words"].startswith("kept in all ")
+    histories = tmp_path / "h" / f"mariadb-{level}"
+    kinds = ("list_append", "bank_relative", "bank_read_modify_write", "staleness")
+    assert {path.name for path in histories.iterdir()} == {f"{kind}.jsonl" for kind in kinds}
+
+
+@pytest.mark.servers
+def test_between_nodes_of_a_cluster_old_values_are_read(tmp_path: Path) -> None:
+    """And on one node alone none of the anomalies happens that its level excludes."""
+    need_galera()
+    short = ("--schedule", "P4", "--schedule", "G2-item", "--seconds", "1.5", "--set", "isolation=serializable")
+    found = verified(tmp_path, "galera", *short)["serializable"]
+    assert [one["anomaly_tries"] for one in found["schedules"]] == [0, 0]
+    lists, *_, old, sessions = found["histories"]
+    assert lists["verdict"] != "VIOLATED"
+    assert not old["words"].startswith("0 of "), old["words"]
+    assert "read your writes broken" in sessions["words"]
+
+
+def test_a_system_without_sql_is_refused(tmp_path: Path) -> None:
+    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system="redb")), cwd=tmp_path)
+    assert done.code == 2
+    assert "no transactions in SQL" in done.err
