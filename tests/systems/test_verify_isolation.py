@@ -82,13 +82,14 @@ def test_random_transactions_show_what_a_level_lets_happen(
 ) -> None:
     levels = ("--set", f"isolation={level}", "--schedule", "G0", "--seconds", "2", "--histories", str(tmp_path / "h"))
     found = verified(tmp_path, "mariadb", *levels)[level]
-    lists, relative, computed, old, sessions = found["histories"]
+    lists, relative, computed, old, sessions, copy = found["histories"]
     assert all(one["verdict"] in ("HELD", "INCONCLUSIVE") for one in found["histories"])
     assert ("G-single" in lists["words"]) == (level == "read-committed"), lists["words"]
     assert ("a drift of 0" in computed["words"]) == (level == "serializable"), computed["words"]
     assert "a drift of 0" in relative["words"]
     assert old["words"].startswith("0 of ")
     assert sessions["words"].startswith("kept in all ")
+    assert copy["words"].startswith("0 pairs ")
     histories = tmp_path / "h" / f"mariadb-{level}"
     kinds = ("list_append", "bank_relative", "bank_read_modify_write", "staleness")
     assert {path.name for path in histories.iterdir()} == {f"{kind}.jsonl" for kind in kinds}
@@ -101,7 +102,7 @@ def test_between_nodes_of_a_cluster_old_values_are_read(tmp_path: Path) -> None:
     short = ("--schedule", "P4", "--schedule", "G2-item", "--seconds", "1.5", "--set", "isolation=serializable")
     found = verified(tmp_path, "galera", *short)["serializable"]
     assert [one["anomaly_tries"] for one in found["schedules"]] == [0, 0]
-    lists, *_, old, sessions = found["histories"]
+    lists, _, _, old, sessions, _ = found["histories"]
     assert lists["verdict"] != "VIOLATED"
     assert not old["words"].startswith("0 of "), old["words"]
     assert "read your writes broken" in sessions["words"]

@@ -96,7 +96,8 @@ def test_tries_that_differ_are_counted_and_a_schedule_without_commits_is_marked(
     differing = shown(ScheduleEvidence(name="P4", tries=[tried(True), tried(False), tried(False)]))
     assert (differing.sign, differing.words) == ("A 1/3", "P4 (1 of 3 tries)")
     stuck = shown(ScheduleEvidence(name="P4", tries=[tried(False, committed=0)]))
-    assert stuck.sign == "+ (nothing committed)"
+    assert (stuck.sign, stuck.is_open) == ("?", True)
+    assert verdict([stuck], ()) == "INCONCLUSIVE"
 
 
 def test_each_session_has_a_column() -> None:

@@ -1,6 +1,6 @@
 //! A session on a thread of its own. Sessions of every runner are driven in the same way: by one statement at a time, and a
 //! caller that need not wait for the answer.
-use crate::{Stage, place_of};
+use crate::{Stage, place_of, silent};
 use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::{runner, threads, words};
 use bakeoff_model::any::AnySql;
@@ -82,7 +82,7 @@ impl Actor {
         })?;
         match is_open.recv_timeout(stage.timeout) {
             Ok(result) => result.map(|()| Self { acts, answers }),
-            Err(RecvTimeoutError::Timeout) => Err(unanswered(stage)),
+            Err(RecvTimeoutError::Timeout) => Err(silent(stage, "no session could be opened")),
             Err(RecvTimeoutError::Disconnected) => Err(words::worker_died()),
         }
     }
@@ -151,15 +151,4 @@ async fn read(session: &mut AnySql, sql: &str) -> Result<StepAnswer, OpError> {
     };
     session.query(statement, &[], &mut each).await?;
     Ok(StepAnswer::Rows { rows })
-}
-
-fn unanswered(stage: &Stage) -> Trouble {
-    words::usage(
-        format!(
-            "no session could be opened within {} s",
-            stage.timeout.as_secs_f64()
-        ),
-        "opening a session",
-        "is the server up and its address right? `timeout` of the plan's `[measure]` says how long is waited",
-    )
 }

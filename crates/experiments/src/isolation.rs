@@ -4,18 +4,19 @@ pub mod schedules;
 #[cfg(test)]
 mod tests;
 
-use crate::Stage;
 use crate::actor::{Act, Actor};
 use crate::play::{Patience, Play, Step};
+use crate::shared::Table;
+use crate::{Stage, silent};
 use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Control, Sink, words};
+use bakeoff_measure::{Sink, words};
 use bakeoff_model::event::{Event, Progress};
-use bakeoff_model::outcome::Trouble;
+use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{IsolationEvidence, ScheduleEvidence, ScheduleTry, StepAnswer};
 use bakeoff_model::time::now_ns;
 use schedules::{SCHEDULES, Schedule, Seen};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The experiment's own table. It must not exist before, and is dropped afterwards.
 pub const TABLE: &str = "bakeoff_isolation";
@@ -28,15 +29,28 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Runs the schedules of these names, or all where there are none.
-    pub fn run(
+    /// Runs the schedules of these names, or all where there are none; fewer if the controller stops it.
+    pub fn run(&self, named: &[String], sink: &Sink) -> Result<IsolationEvidence, Trouble> {
+        let chosen = choose(named)?;
+        let table = Table {
+            stage: &self.stage,
+            setup: &self.session_setup,
+            name: TABLE,
+        };
+        let begun_ns = now_ns();
+        table.create("value INT NOT NULL", &[], 0)?;
+        let outcome = self.all(&chosen, begun_ns, sink);
+        let dropped = table.drop();
+        let evidence = outcome?;
+        dropped.map(|()| evidence)
+    }
+
+    fn all(
         &self,
-        named: &[String],
-        control: &Control,
+        chosen: &[&'static Schedule],
+        begun_ns: u64,
         sink: &Sink,
     ) -> Result<IsolationEvidence, Trouble> {
-        let chosen = choose(named)?;
-        let (begun, begun_ns) = (Instant::now(), now_ns());
         let keeper = Actor::open(&self.stage, 0, &self.session_setup)?;
         sink(ready(
             self.stage.runner,
@@ -45,39 +59,26 @@ impl Isolation {
             1,
             begun_ns,
         ));
-        if self.stage.spec.drop_existing {
-            self.keep(&keeper, Act::Write(format!("DROP TABLE IF EXISTS {TABLE}")))?;
-        }
-        let create = format!("CREATE TABLE {TABLE} (id INT NOT NULL PRIMARY KEY, value INT NOT NULL)");
-        self.keep(&keeper, Act::Write(create))?;
         let mut evidence = IsolationEvidence::default();
-        let mut outcome = Ok(());
-        for schedule in &chosen {
-            if control.is_stopped() {
-                break;
-            }
-            match self.tries(&keeper, schedule) {
-                Ok(tries) => evidence.schedules.push(ScheduleEvidence {
-                    name: schedule.name.into(),
-                    tries,
-                }),
-                Err(trouble) => {
-                    outcome = Err(trouble);
-                    break;
+        for schedule in chosen {
+            let mut tries = vec![];
+            for _ in 0..self.tries {
+                if self.stage.control.is_stopped() {
+                    return Ok(evidence);
                 }
+                tries.push(self.once(&keeper, schedule)?);
+                sink(Event::Progress(Progress {
+                    elapsed_s: (now_ns() - begun_ns) as f64 / 1e9,
+                    done: evidence.schedules.len() as u64,
+                    total: chosen.len() as u64,
+                }));
             }
-            sink(Event::Progress(Progress {
-                elapsed_s: begun.elapsed().as_secs_f64(),
-                done: evidence.schedules.len() as u64,
-                total: chosen.len() as u64,
-            }));
+            evidence.schedules.push(ScheduleEvidence {
+                name: schedule.name.into(),
+                tries,
+            });
         }
-        let dropped = self.keep(&keeper, Act::Write(format!("DROP TABLE {TABLE}")));
-        outcome.and(dropped.map(|_| evidence))
-    }
-
-    fn tries(&self, keeper: &Actor, schedule: &Schedule) -> Result<Vec<ScheduleTry>, Trouble> {
-        (0..self.tries).map(|_| self.once(keeper, schedule)).collect()
+        Ok(evidence)
     }
 
     fn once(&self, keeper: &Actor, schedule: &Schedule) -> Result<ScheduleTry, Trouble> {
@@ -114,19 +115,15 @@ impl Isolation {
         match keeper.answer(self.stage.timeout) {
             Some(StepAnswer::Rows { rows }) => Ok(rows),
             Some(StepAnswer::Done { .. }) => Ok(vec![]),
-            Some(StepAnswer::Error { code, message }) => Err(words::usage(
+            Some(StepAnswer::Error { code, message }) => Err(Trouble::new(
+                TroubleKind::Server,
                 format!("{statement}: {message} ({code})"),
                 "verify: isolation",
-                format!("the experiment makes a table {TABLE} of its own, which must not exist before"),
+                "is the server still up, and may the user change its tables?",
             )),
-            Some(StepAnswer::None | StepAnswer::Skipped) | None => Err(words::usage(
-                format!(
-                    "{statement}: no answer within {} s",
-                    self.stage.timeout.as_secs_f64()
-                ),
-                "verify: isolation",
-                "is the server still up, and does anybody hold a lock on its tables?",
-            )),
+            Some(StepAnswer::None | StepAnswer::Skipped) | None => {
+                Err(silent(&self.stage, &format!("{statement}: no answer")))
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What a few sessions do in a given order, to see what a database promises: the engine's work besides the loads of
-//! `bakeoff-workloads`. Nothing here is timed.
+//! `bakeoff-workloads`. Times here order what happened; no figure of performance comes from them.
 //!
 //! - [`actor`]: a session on a thread of its own, which carries out a statement at a time;
 //! - [`play`]: several of them by a script, with the blocked ones waiting;
@@ -9,6 +9,7 @@
 mod actor;
 mod isolation;
 mod play;
+mod shared;
 mod staleness;
 mod transactions;
 
@@ -19,7 +20,7 @@ use bakeoff_measure::{Control, Sink, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::event::RunResult;
-use bakeoff_model::outcome::Trouble;
+use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{ExperimentSpec, RunSpec, RunnerKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +34,27 @@ struct Stage {
     spec: RunSpec,
     /// Of the endpoints that sessions are dealt over.
     places: Vec<u32>,
+    /// For an answer: longer than the system's own limit for locks.
     timeout: Duration,
+    control: Arc<Control>,
+}
+
+impl Stage {
+    fn nodes(&self) -> usize {
+        self.spec.driver.endpoints().len().max(1)
+    }
+}
+
+/// Sessions limit their waiting for a lock to 3 s where the system can.
+const TIMEOUT_MIN: Duration = Duration::from_secs(5);
+
+fn silent(stage: &Stage, what: &str) -> Trouble {
+    Trouble::new(
+        TroubleKind::Server,
+        format!("{what} within {} s", stage.timeout.as_secs_f64()),
+        "verify",
+        "is the server still up, and does anybody hold a lock on its tables?",
+    )
 }
 
 /// The endpoint of a session by its number.
@@ -45,7 +66,7 @@ fn place_of(stage: &Stage, session: usize) -> usize {
 pub fn execute(
     spec: &RunSpec,
     driver: Box<dyn AnyDriver<AnySql>>,
-    control: &Control,
+    control: &Arc<Control>,
     sink: &Sink,
 ) -> Result<RunResult, Trouble> {
     let Some(experiment) = &spec.experiment else {
@@ -72,7 +93,8 @@ pub fn execute(
         runner,
         spec: spec.clone(),
         places: spec.routing.among(spec.driver.endpoints())?.places,
-        timeout: spec.timeout(),
+        timeout: spec.timeout().max(TIMEOUT_MIN),
+        control: control.clone(),
     });
     let evidence = match experiment {
         ExperimentSpec::Isolation {
@@ -87,7 +109,7 @@ pub fn execute(
                 blocked_after: Duration::from_secs_f64(*blocked_after_s),
                 session_setup: session_setup.clone(),
             };
-            serde_json::to_value(isolation.run(schedules, control, sink)?)
+            serde_json::to_value(isolation.run(schedules, sink)?)
         }
         ExperimentSpec::Transactions {
             sessions,
@@ -103,7 +125,7 @@ pub fn execute(
             session_setup: session_setup.clone(),
             folder: folder.clone(),
         }
-        .run(control, sink)?),
+        .run(sink)?),
         ExperimentSpec::Staleness {
             seconds,
             writes_per_s,
@@ -126,7 +148,7 @@ pub fn execute(
             session_setup: session_setup.clone(),
             folder: folder.clone(),
         }
-        .run(control, sink)?),
+        .run(sink)?),
     };
     stage.driver.close()?;
     Ok(RunResult {

@@ -1,14 +1,14 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
 use crate::actor::open;
-use crate::transactions::{drop_table, run_statements, write_history};
+use crate::shared::{Table, found, gather, write_history};
 use crate::{Stage, place_of};
 use bakeoff_histories::History;
 use bakeoff_histories::record::{Answer, MicroOp, Outcome as Ended, Phase, Record};
 use bakeoff_histories::register::{Claims, judge};
 use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Control, Sink, runner, threads, words};
+use bakeoff_measure::{Sink, runner, threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
@@ -40,7 +40,7 @@ pub struct Staleness {
 enum Role {
     /// Writes the next version of any of the first keys.
     Writer { node: usize },
-    /// Reads any key.
+    /// Reads a client's key, and then any of the first.
     Reader { node: usize },
     /// Writes its own key, reads it on the next of these nodes, and then any other key.
     Client {
@@ -56,28 +56,27 @@ struct At {
     session: AnySql,
     read: Statement,
     write: Statement,
+    is_lost: bool,
 }
 
 impl Staleness {
-    pub fn run(&self, control: &Control, sink: &Sink) -> Result<serde_json::Value, Trouble> {
+    pub fn run(&self, sink: &Sink) -> Result<serde_json::Value, Trouble> {
         let roles = self.roles();
-        let begun_ns = now_ns();
-        sink(ready(
-            self.stage.runner,
-            self.stage.driver.client(),
-            roles.len(),
-            roles.len(),
-            begun_ns,
-        ));
-        let keys = KEYS + roles.len() as u64;
+        let sessions = roles.len();
+        let client = self.stage.driver.client();
+        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
+        let clients = roles.iter().filter(|role| matches!(role, Role::Client { .. }));
+        let keys = KEYS + clients.count() as u64;
         let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
-        let create = [
-            format!("CREATE TABLE {TABLE} (id INT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)"),
-            format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", ")),
-        ];
-        run_statements(&self.stage, &self.session_setup, TABLE, &create)?;
-        let outcome = self.records(&roles, keys, control);
-        let dropped = drop_table(&self.stage, &self.session_setup, TABLE);
+        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
+        let table = Table {
+            stage: &self.stage,
+            setup: &self.session_setup,
+            name: TABLE,
+        };
+        table.create("value BIGINT NOT NULL", &[insert], keys)?;
+        let outcome = self.records(&roles, keys, sink);
+        let dropped = table.drop();
         let records = outcome?;
         dropped?;
         self.judged(&records)
@@ -85,7 +84,7 @@ impl Staleness {
 
     /// A writer, a reader on each node, a client on each node, and one that goes from node to node.
     fn roles(&self) -> Vec<Role> {
-        let nodes = self.stage.spec.driver.endpoints().len().max(1);
+        let nodes = self.stage.nodes();
         // Where every node takes writes, a client writes on its own.
         let writes = |node: usize| match self.stage.places.contains(&(node as u32)) {
             true => node,
@@ -110,7 +109,7 @@ impl Staleness {
         roles
     }
 
-    fn records(&self, roles: &[Role], keys: u64, control: &Control) -> Result<Vec<Record>, Trouble> {
+    fn records(&self, roles: &[Role], keys: u64, sink: &Sink) -> Result<Vec<Record>, Trouble> {
         let (done, results) = channel();
         for (number, role) in (0u32..).zip(roles) {
             let (done, stage, role) = (done.clone(), self.stage.clone(), role.clone());
@@ -136,19 +135,7 @@ impl Staleness {
             })?;
         }
         drop(done);
-        let mut all = vec![];
-        for _ in roles {
-            if control.is_stopped() {
-                return Err(words::usage("stopped", "verify", "run it again"));
-            }
-            let patience = self.duration + 3 * self.stage.timeout;
-            all.append(
-                &mut results
-                    .recv_timeout(patience)
-                    .map_err(|_| words::worker_died())??,
-            );
-        }
-        Ok(all)
+        gather(&self.stage, sink, &results, roles.len(), self.duration)
     }
 
     fn judged(&self, records: &[Record]) -> Result<serde_json::Value, Trouble> {
@@ -179,40 +166,46 @@ impl User {
             Role::Reader { node } => (None, vec![*node]),
             Role::Client { writes, reads, .. } => (Some(*writes), reads.clone()),
         };
-        let mut readers = vec![];
-        for node in reads {
-            let mut at = self.at(stage, &*client, setup, node).await?;
-            wait_for_rows(stage, &mut at, self.keys).await?;
-            readers.push(at);
+        let mut places = vec![];
+        for node in reads.into_iter().chain(writes) {
+            places.push(self.at(stage, &*client, setup, node).await?);
         }
-        let mut writer = match writes {
-            Some(node) => Some(self.at(stage, &*client, setup, node).await?),
-            None => None,
-        };
+        let readers = places.len() - usize::from(writes.is_some());
         let mut random = SplitMix64(stage.spec.seed ^ (u64::from(self.number) << 32));
         let until_ns = now_ns() + self.duration.as_nanos() as u64;
         let (mut due_ns, mut version, mut turn) = (now_ns(), 0, 0);
-        while due_ns < until_ns {
+        while due_ns < until_ns && !stage.control.is_stopped() {
             sleep_until(due_ns).await;
-            due_ns += (random.exponential() / self.rate * 1e9) as u64;
-            match (&self.role, &mut writer) {
-                (Role::Client { key, .. }, Some(writer)) => {
-                    version += 1;
-                    self.write(writer, *key, version, records).await;
-                    let count = readers.len();
-                    let reader = &mut readers[turn % count];
-                    self.read(reader, *key, records).await;
-                    self.read(reader, random.draw() % KEYS, records).await;
-                    turn += 1;
+            // What is overdue falls due now: the session goes on as fast as it is answered.
+            due_ns = (due_ns + (random.exponential() / self.rate * 1e9) as u64).max(now_ns());
+            let any = random.draw() % KEYS;
+            let reads = turn % readers.max(1);
+            turn += 1;
+            if writes.is_some() {
+                version += 1;
+                let key = match self.role {
+                    Role::Client { key, .. } => key,
+                    _ => any,
+                };
+                self.write(&mut places[readers], key, version, records).await;
+            }
+            // What depends on another's write is read before that.
+            match self.role {
+                Role::Client { key, .. } => {
+                    self.read(&mut places[reads], key, records).await;
+                    self.read(&mut places[reads], any, records).await;
                 }
-                (_, Some(writer)) => {
-                    version += 1;
-                    self.write(writer, random.draw() % KEYS, version, records).await;
+                Role::Reader { .. } => {
+                    let of_client = KEYS + random.draw() % (self.keys - KEYS);
+                    self.read(&mut places[reads], of_client, records).await;
+                    self.read(&mut places[reads], any, records).await;
                 }
-                (_, None) => {
-                    for reader in &mut readers {
-                        self.read(reader, random.draw() % self.keys, records).await;
-                    }
+                Role::Writer { .. } => {}
+            }
+            for at in places.iter_mut().filter(|at| at.is_lost) {
+                match self.at(stage, &*client, setup, at.node).await {
+                    Ok(again) => *at = again,
+                    Err(_) => sleep(Duration::from_millis(100)).await,
                 }
             }
         }
@@ -231,18 +224,10 @@ impl User {
         let read = format!("SELECT value FROM {TABLE} WHERE id = {first}");
         let write = format!("UPDATE {TABLE} SET value = {first} WHERE id = {second}");
         let refuse = |e: OpError| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
-        // A replica may not have the table yet.
-        let give_up_ns = now_ns() + stage.timeout.as_nanos() as u64;
-        let read = loop {
-            match session.prepare(&Ask::read(&read)).await {
-                Ok(statement) => break statement,
-                Err(error) if now_ns() > give_up_ns || error.connection_lost => return Err(refuse(error)),
-                Err(_) => sleep(Duration::from_millis(20)).await,
-            }
-        };
         Ok(At {
-            read,
+            read: session.prepare(&Ask::read(&read)).await.map_err(refuse)?,
             write: session.prepare(&Ask::write(&write)).await.map_err(refuse)?,
+            is_lost: false,
             node,
             session,
         })
@@ -251,10 +236,15 @@ impl User {
     async fn write(&self, at: &mut At, key: u64, version: i64, records: &mut Vec<Record>) {
         let call_ns = now_ns();
         let params = [Value::Int(version), Value::Int(key as i64)];
-        let outcome = match at.session.execute(at.write, &params).await {
-            Ok(_) => Ended::Ok,
-            Err(error) if matches!(error.outcome, Outcome::Fail(_)) => Ended::Fail,
-            Err(_) => Ended::Unknown,
+        let outcome = match at.session.execute(at.write, &params).await.and_then(found) {
+            Ok(()) => Ended::Ok,
+            Err(error) => {
+                at.is_lost = error.connection_lost;
+                match error.outcome {
+                    Outcome::Fail(_) => Ended::Fail,
+                    _ => Ended::Unknown,
+                }
+            }
         };
         self.note(at.node, outcome, call_ns, MicroOp::Write(key, version), records);
     }
@@ -267,7 +257,10 @@ impl User {
             // Version 0 is the row before any write.
             Ok(None | Some(0)) => (Ended::Ok, MicroOp::Read(key, Answer::Nothing)),
             Ok(Some(version)) => (Ended::Ok, MicroOp::Read(key, Answer::Value(version))),
-            Err(_) => (Ended::Fail, MicroOp::Unanswered(key)),
+            Err(error) => {
+                at.is_lost = error.connection_lost;
+                (Ended::Fail, MicroOp::Unanswered(key))
+            }
         };
         self.note(at.node, outcome, call_ns, op, records);
     }
@@ -283,30 +276,5 @@ impl User {
             return_ns: now_ns() as i64,
             ops: vec![op],
         });
-    }
-}
-
-/// A replica may not have the rows yet.
-async fn wait_for_rows(stage: &Stage, at: &mut At, keys: u64) -> Result<(), Trouble> {
-    let give_up_ns = now_ns() + stage.timeout.as_nanos() as u64;
-    loop {
-        let last = at
-            .session
-            .query_one(at.read, &[Value::Int(keys as i64 - 1)])
-            .await;
-        match last {
-            Ok(Some(_)) => return Ok(()),
-            _ if now_ns() > give_up_ns => {
-                return Err(words::usage(
-                    format!(
-                        "a node has no rows of {TABLE} after {} s",
-                        stage.timeout.as_secs_f64()
-                    ),
-                    "verify: staleness",
-                    "does it replicate? its log is in the bundle",
-                ));
-            }
-            _ => sleep(Duration::from_millis(20)).await,
-        }
     }
 }

@@ -4,6 +4,7 @@ mod bank;
 mod lists;
 
 use crate::actor::open;
+use crate::shared::{Table, gather, write_history};
 use crate::{Stage, place_of};
 use bakeoff_histories::History;
 use bakeoff_histories::bank::Bank;
@@ -11,16 +12,13 @@ use bakeoff_histories::level::{Level, Order};
 use bakeoff_histories::record::{MicroOp, Outcome as Ended, Phase, Record};
 use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Control, Sink, runner, threads, words};
+use bakeoff_measure::{Sink, runner, threads, words};
 use bakeoff_model::any::AnySql;
-use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::random::SplitMix64;
-use bakeoff_model::sql::SqlSession;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::transaction::{Access, Transactional};
 use serde_json::Value;
-use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -43,8 +41,8 @@ trait Kind: Send + Sync + 'static {
     /// Of the file and of the evidence.
     fn name(&self) -> &'static str;
 
-    /// Statements that make the table and its rows.
-    fn create(&self) -> Vec<String>;
+    /// Columns of the table besides its key, statements that insert its rows, and how many these are.
+    fn rows(&self) -> (&'static str, Vec<String>, u64);
     fn table(&self) -> &'static str;
     async fn prepare(&self, session: &mut AnySql) -> Result<Self::Prepared, OpError>;
     /// The next transaction's operations; reads have no answer yet. `None`: there is nothing left to do.
@@ -63,42 +61,50 @@ trait Kind: Send + Sync + 'static {
 
 impl Transactions {
     /// A judgement for each kind of transaction.
-    pub fn run(&self, control: &Control, sink: &Sink) -> Result<Value, Trouble> {
-        let begun_ns = now_ns();
-        sink(ready(
-            self.stage.runner,
-            self.stage.driver.client(),
-            self.sessions as usize,
-            self.sessions as usize,
-            begun_ns,
-        ));
+    pub fn run(&self, sink: &Sink) -> Result<Value, Trouble> {
+        let sessions = self.sessions as usize;
+        let client = self.stage.driver.client();
+        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
         let mut found = serde_json::Map::new();
-        let mut note = |(name, judgement): (&str, Value)| {
-            found.insert(name.to_owned(), judgement);
-            tell(sink, begun_ns, found.len() as u64);
-        };
-        note(self.one(lists::Lists::default(), control)?);
-        note(self.one(bank::Transfers { relative: true }, control)?);
-        note(self.one(bank::Transfers { relative: false }, control)?);
+        let mut note = |(name, judgement): (&str, Value)| found.insert(name.to_owned(), judgement);
+        note(self.one(lists::Lists::default(), sink)?);
+        note(self.one(bank::Transfers { relative: true }, sink)?);
+        note(self.one(bank::Transfers { relative: false }, sink)?);
         Ok(Value::Object(found))
     }
 
-    fn one<K: Kind>(&self, kind: K, control: &Control) -> Result<(&'static str, Value), Trouble> {
+    fn one<K: Kind>(&self, kind: K, sink: &Sink) -> Result<(&'static str, Value), Trouble> {
         let kind = Arc::new(kind);
-        run_statements(&self.stage, &self.session_setup, kind.table(), &kind.create())?;
-        let outcome = self.records(&kind, control);
-        let left = match &outcome {
-            Ok(_) => self.read_all(&kind),
-            Err(_) => Ok(vec![]),
+        let table = Table {
+            stage: &self.stage,
+            setup: &self.session_setup,
+            name: kind.table(),
         };
-        let dropped = drop_table(&self.stage, &self.session_setup, kind.table());
-        let mut records = outcome?;
-        records.push(whole(
-            left?,
-            records.iter().map(|r| r.return_ns).max().unwrap_or(0),
-        ));
+        let (columns, inserts, rows) = kind.rows();
+        table.create(columns, &inserts, rows)?;
+        let outcome = self.records(&kind, sink).and_then(|mut records| {
+            let after_ns = records.iter().map(|record| record.return_ns).max().unwrap_or(0);
+            records.push(whole(self.left(&table, &*kind)?, after_ns));
+            Ok(records)
+        });
+        let dropped = table.drop();
+        let records = outcome?;
         dropped?;
         Ok((kind.name(), self.judged(&*kind, &records)?))
+    }
+
+    /// What is left in the table once all nodes agree, or after the time of a timeout what the first has.
+    fn left<K: Kind>(&self, table: &Table<'_>, kind: &K) -> Result<Vec<MicroOp>, Trouble> {
+        let give_up = Instant::now() + self.stage.timeout;
+        loop {
+            let read = |place| table.on(place, async |session: &mut AnySql| kind.read_all(session).await);
+            let of_each: Vec<Vec<MicroOp>> =
+                (0..self.stage.places.len()).map(read).collect::<Result<_, _>>()?;
+            let agree = of_each.windows(2).all(|pair| pair[0] == pair[1]);
+            if agree || Instant::now() > give_up {
+                return Ok(of_each.into_iter().next().unwrap_or_default());
+            }
+        }
     }
 
     fn judged<K: Kind>(&self, kind: &K, records: &[Record]) -> Result<Value, Trouble> {
@@ -112,7 +118,7 @@ impl Transactions {
     }
 
     /// Of all sessions, once the time is over.
-    fn records<K: Kind>(&self, kind: &Arc<K>, control: &Control) -> Result<Vec<Record>, Trouble> {
+    fn records<K: Kind>(&self, kind: &Arc<K>, sink: &Sink) -> Result<Vec<Record>, Trouble> {
         let until = Instant::now() + self.duration;
         let (done, results) = channel();
         for number in 0..self.sessions {
@@ -130,66 +136,8 @@ impl Transactions {
             })?;
         }
         drop(done);
-        let mut all = vec![];
-        let patience = self.duration + 2 * self.stage.timeout;
-        for _ in 0..self.sessions {
-            if control.is_stopped() {
-                return Err(words::usage("stopped", "verify", "run it again"));
-            }
-            let left = patience.saturating_sub(until.elapsed());
-            all.append(&mut results.recv_timeout(left).map_err(|_| words::worker_died())??);
-        }
-        Ok(all)
+        gather(&self.stage, sink, &results, self.sessions as usize, self.duration)
     }
-
-    fn read_all<K: Kind>(&self, kind: &Arc<K>) -> Result<Vec<MicroOp>, Trouble> {
-        let stage = &self.stage;
-        let recorder = Arc::new(Recorder::new(0, 1, 1));
-        runner::of(stage.runner).block_on(recorder, false, async {
-            let client = stage.driver.open(0).await?;
-            let mut session = open(stage, &*client, place_of(stage, 0), &self.session_setup).await?;
-            let refuse = |e: OpError| words::server_trouble(&e, &stage.spec.driver, "verify: reading all");
-            kind.read_all(&mut session).await.map_err(refuse)
-        })
-    }
-}
-
-/// Makes an experiment's table, in place of one that an earlier experiment left.
-pub fn run_statements(
-    stage: &Stage,
-    setup: &[String],
-    table: &str,
-    statements: &[String],
-) -> Result<(), Trouble> {
-    let recorder = Arc::new(Recorder::new(0, 1, 1));
-    runner::of(stage.runner).block_on(recorder, false, async {
-        let client = stage.driver.open(0).await?;
-        let mut session = open(stage, &*client, place_of(stage, 0), setup).await?;
-        let refuse =
-            |e: OpError| words::server_trouble(&e, &stage.spec.driver, format!("verify: the table {table}"));
-        if stage.spec.drop_existing {
-            let drop = format!("DROP TABLE IF EXISTS {table}");
-            session.execute_text(&drop).await.map_err(refuse)?;
-        }
-        for statement in statements {
-            session.execute_text(statement).await.map_err(refuse)?;
-        }
-        Ok(())
-    })
-}
-
-pub fn drop_table(stage: &Stage, setup: &[String], table: &str) -> Result<(), Trouble> {
-    let drop = [format!("DROP TABLE {table}")];
-    let statements: &[String] = if stage.spec.drop_existing { &[] } else { &drop };
-    run_statements(stage, setup, table, statements)
-}
-
-fn tell(sink: &Sink, begun_ns: u64, done: u64) {
-    sink(Event::Progress(Progress {
-        elapsed_s: (now_ns() - begun_ns) as f64 / 1e9,
-        done,
-        total: 3,
-    }));
 }
 
 /// One session's transactions, one after another.
@@ -205,7 +153,7 @@ async fn user<K: Kind>(
     let endpoint = place_of(stage, number as usize);
     let mut random = SplitMix64(stage.spec.seed ^ (u64::from(number) << 32));
     let mut at_hand = None;
-    while Instant::now() < until {
+    while Instant::now() < until && !stage.control.is_stopped() {
         let (session, prepared) = match &mut at_hand {
             Some(both) => both,
             None => {
@@ -276,27 +224,4 @@ fn whole(ops: Vec<MicroOp>, after_ns: i64) -> Record {
         return_ns: after_ns + 2,
         ops,
     }
-}
-
-/// A line of JSON for each record, in `FOLDER/NAME.jsonl`; without a folder nothing.
-pub fn write_history(folder: Option<&str>, name: &str, records: &[Record]) -> Result<(), Trouble> {
-    let Some(folder) = folder else {
-        return Ok(());
-    };
-    let write = || -> std::io::Result<()> {
-        let path = std::path::Path::new(folder).join(format!("{name}.jsonl"));
-        let mut file = BufWriter::new(std::fs::File::create(path)?);
-        for record in records {
-            serde_json::to_writer(&mut file, record)?;
-            file.write_all(b"\n")?;
-        }
-        file.flush()
-    };
-    write().map_err(|error| {
-        words::usage(
-            format!("the history could not be written: {error}"),
-            "run.json: experiment.folder",
-            "name a folder that exists, with free space",
-        )
-    })
 }

@@ -23,7 +23,7 @@ fn verify(folder: &Path, journal: &str, begin: &str) -> Result<IsolationEvidence
     let spec: RunSpec = serde_json::from_value(document).unwrap();
     let driver = DRIVER.client.make.sql().unwrap()(&spec)?;
     let sink: bakeoff_measure::Sink = Arc::new(|_| {});
-    let result = execute(&spec, driver, &Control::default(), &sink)?;
+    let result = execute(&spec, driver, &Arc::new(Control::default()), &sink)?;
     Ok(serde_json::from_value(result.evidence).unwrap())
 }
 

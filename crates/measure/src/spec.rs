@@ -3,7 +3,7 @@ use crate::user::watchdog::TIMEOUT_MIN_S;
 use crate::words::usage;
 use bakeoff_model::FORMAT;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::{Limit, Pacing, RunSpec};
+use bakeoff_model::run::{ExperimentSpec, Limit, Pacing, RunSpec};
 
 /// What one process may be asked for: beyond it a typing error is likelier than a wish.
 const MOST_THREADS: u32 = 100_000;
@@ -97,6 +97,23 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     if !(0.0..=1.0).contains(&spec.error_budget_ratio) {
         let what = format!("error budget {}", spec.error_budget_ratio);
         return refuse(what, "error_budget_ratio", "it is a share, from 0 to 1");
+    }
+    match &spec.experiment {
+        Some(ExperimentSpec::Isolation { blocked_after_s, .. }) => {
+            positive(*blocked_after_s, "experiment.blocked_after_s")?;
+        }
+        Some(ExperimentSpec::Transactions { seconds, .. }) => positive(*seconds, "experiment.seconds")?,
+        Some(ExperimentSpec::Staleness {
+            seconds,
+            writes_per_s,
+            reads_per_s,
+            ..
+        }) => {
+            positive(*seconds, "experiment.seconds")?;
+            positive(*writes_per_s, "experiment.writes_per_s")?;
+            positive(*reads_per_s, "experiment.reads_per_s")?;
+        }
+        None => {}
     }
     if let Some(rate) = spec.latency_probe_rate_ops_per_s {
         positive(rate, "latency_probe_rate_ops_per_s")?;

@@ -122,9 +122,9 @@ class StalenessExperiment(Document):
     kind: Literal["staleness"] = "staleness"
     seconds: float = 6.0
     #: Of each session that writes.
-    writes_per_s: float = 400.0
-    #: Of the reader on each node. The judge asks for 10,000 reads soon after a write.
-    reads_per_s: float = 2000.0
+    writes_per_s: float = 600.0
+    #: Pairs, of the reader on each node. The judge asks for 10,000 reads soon after a write.
+    reads_per_s: float = 1000.0
     claims: dict[str, JsonValue] = Field(default_factory=dict)
     session_setup: list[str] = Field(default_factory=list)
     folder: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from ..bundle.files import make_folder
-from ..errors import PlanError
+from ..errors import BakeoffError, PlanError
 from ..fleet.engines import Host
 from ..model.boundary import Check, CheckSpec, Progress, RunResult
 from ..model.records.bundle import FactsRecord, LoadRecord
@@ -132,8 +132,11 @@ class Instance:
         ledger.begin(tables, "experiment", self.bundle.name, all_there=False)
         try:
             yield
-        finally:
-            ledger.drop(tables)
+        except BaseException:
+            with suppress(BakeoffError):  # what ended it is the better answer
+                ledger.drop(tables)
+            raise
+        ledger.drop(tables)
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
         """Creates the tables, loads and checks them, and keeps a copy if one will be put back."""

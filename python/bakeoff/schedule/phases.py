@@ -12,7 +12,7 @@ from pathlib import Path
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import dumps
-from ..errors import ServerError
+from ..errors import EngineError, ServerError
 from ..fleet.engines import EngineTrouble, Host
 from ..model.boundary import (
     CheckSpec,
@@ -161,7 +161,10 @@ class Phases:
         document, env = spec(plan, cell, system, "verify")
         document.routing = "any" if system.multi_writer else document.routing
         document.experiment, document.isolation, document.drop_existing = experiment, isolation, system.managed
-        return self._carry_out(system, document, env, folder, "verify", plan.timeout_s, on_progress)
+        result = self._carry_out(system, document, env, folder, "verify", plan.timeout_s, on_progress)
+        if result.interrupted:
+            raise EngineError("the experiment was stopped before its end", where=f"verify of {system.name}")
+        return result
 
     def warnings(self) -> list[str]:
         """The warnings since the last call."""

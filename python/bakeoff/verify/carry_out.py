@@ -39,6 +39,8 @@ class Verified:
     """One system at one level. level: "" for the system's own default."""
 
     system: str
+    #: What of the plan it stands for, where the system is verified with several sets of options.
+    label: str
     product: str
     version: str
     level: str
@@ -68,14 +70,19 @@ class Subject:
     levels: list[IsolationName | None]
 
 
-def subjects(plan: ResolvedPlan, *, every_level: bool) -> list[Subject]:
-    """Each system of the plan once for each set of its options. Raises PlanError where none has SQL transactions."""
+#: Drivers of SQL whose dialect no experiment has been tried with.
+_UNTRIED = ("avatica",)
+
+
+def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], list[str]]:
+    """Each system of the plan once for each set of its options, and the systems that cannot be verified. Raises
+    PlanError where none can."""
     drivers = listed("drivers", ListedDriver)
     found: dict[str, Subject] = {}
     refused = []
     for cell in plan.cells:
         driver = drivers.get(SYSTEMS[cell.record.kind].driver)
-        if driver is None or "sql" not in driver.workloads:  # which needs transactions in SQL
+        if driver is None or "sql" not in driver.workloads or driver.kind in _UNTRIED:  # sql needs transactions
             refused.append(cell.record.system)
             continue
         own = cast("IsolationName | None", cell.record.isolation)
@@ -88,7 +95,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool) -> list[Subject]:
             where=f"systems.{refused[0]}",
             hint="name a system with SQL: `bakeoff systems`",
         )
-    return list(found.values())
+    return list(found.values()), list(dict.fromkeys(refused))
 
 
 def _options_of(cell: Cell) -> str:
@@ -114,13 +121,15 @@ def verify(
                 stops.callback(instance.stop)
                 tell(f"{subject.cell.record.system}: starting")
                 instance.open()
+                several = sum(one.cell.record.system == subject.cell.record.system for one in chosen) > 1
+                label = subject.cell.record.label if several else subject.cell.record.system
                 for number, level in enumerate(subject.levels):
-                    yield _verify_level(instance, level, asked, tell, reads=number == 0)
+                    yield _verify_level(instance, level, asked, label, tell, reads=number == 0)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """seconds: of each kind of random transaction; 0: none. histories: the folder for them."""
+    """seconds: of each kind of random transaction, and of reads; 0: none. histories: the folder for them."""
 
     schedules: list[str]
     tries: int
@@ -129,7 +138,13 @@ class Asked:
 
 
 def _verify_level(
-    instance: Instance, level: IsolationName | None, asked: Asked, tell: Callable[[str], None], *, reads: bool
+    instance: Instance,
+    level: IsolationName | None,
+    asked: Asked,
+    label: str,
+    tell: Callable[[str], None],
+    *,
+    reads: bool,
 ) -> Verified:
     """reads: also whether old values are read, which does not depend on the level."""
     cell, system = instance.cell, instance.system
@@ -154,18 +169,19 @@ def _verify_level(
         place = None
         if asked.histories:
             asked.histories.mkdir(parents=True, exist_ok=True)
-            place = make_folder(asked.histories, f"{file_name(cell.record.system)}-{name or 'default'}")
+            place = make_folder(asked.histories, f"{file_name(label)}-{name or 'default'}")
         folder = place and str(place.absolute())
-        claim = claimed_level(allowed, multi_writer=system.multi_writer)
+        claim = claimed_level(allowed, multi_writer=system.multi_writer and len(system.nodes()) > 1)
         random = TransactionsExperiment(seconds=asked.seconds, claim=claim, folder=folder)
         found = judged(carry_out(random, "kinds of transactions"))
         if reads:
             nodes = len(system.nodes())
-            claims = OF_ONE_NODE if nodes == 1 else {}
+            claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "parts"), nodes)
     return Verified(
         system=cell.record.system,
+        label=label,
         product=facts.product,
         version=facts.version,
         level=name,

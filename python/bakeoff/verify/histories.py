@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue
@@ -23,6 +23,7 @@ NAMES = {
     "bank_read_modify_write": "transfers that compute",
     "staleness": "reads of old values",
     "sessions": "sessions' own past",
+    "one copy": "reads as of one copy",
 }
 
 
@@ -37,6 +38,8 @@ class Judged:
     proofs: list[str]
     #: The strongest level that allows what was seen, "" if none does; None: nothing is known of it.
     implied: str | None = None
+    #: The judge's own document, with its counts and bounds.
+    report: Mapping[str, Any] = field(default_factory=dict)
 
 
 def judged(evidence: Mapping[str, Any]) -> list[Judged]:
@@ -68,9 +71,14 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
     worst = max((one["verdict"] for one in guarantees), key=_WORST.index)
     proofs = list(_proofs(report["findings"])) if report["verdict"] == "VIOLATED" else []
     kept = f"kept in all of {counted(checks, 'check', 'checks')}"
+    copy = report["linearizable"]
+    conflicts = counted(copy["conflicts"], "pair of values", "pairs of values")
     return [
-        Judged("staleness", "VIOLATED" if report["impossible_reads"] else stale["verdict"], words, proofs),
+        Judged(
+            "staleness", "VIOLATED" if report["impossible_reads"] else stale["verdict"], words, proofs, report=report
+        ),
         Judged("sessions", worst, "; ".join(broken) or kept, []),
+        Judged("one copy", copy["verdict"], f"{conflicts} of which each was there before the other", []),
     ]
 
 
@@ -90,7 +98,7 @@ def _lists(report: Mapping[str, Any]) -> Judged:
         f" {exposure['in_conflict_share']:.0%} in conflict: {seen}"
     )
     implied = report["implied"] or ""
-    return Judged("list_append", report["verdict"], words, list(_proofs(report["violations"])), implied)
+    return Judged("list_append", report["verdict"], words, list(_proofs(report["violations"])), implied, report)
 
 
 def _bank(name: str, report: Mapping[str, Any]) -> Judged:
@@ -99,7 +107,10 @@ def _bank(name: str, report: Mapping[str, Any]) -> Judged:
     read = f", {report['bad_reads']:,} of {report['reads']:,} totals wrong" if name == "bank_relative" else ""
     words = f"{count} and {report['transfers_failed']:,} failed: {drift}{read}"
     violated = report["verdict"] == "VIOLATED"
-    return Judged(name, report["verdict"], words, list(_proofs(report["findings"])) if violated else [])
+    if report["accounts_wrong"]:
+        words += f"; {report['accounts_wrong']} of the accounts hold another sum than their transfers make"
+    proofs = list(_proofs(report["findings"])) if violated else []
+    return Judged(name, report["verdict"], words, proofs, report=report)
 
 
 def _proofs(findings: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -52,13 +52,20 @@ class Shown:
     prevented_by: str
     #: Some transaction committed, in some try.
     progress: bool
+    #: A statement had no answer.
+    unanswered: bool = False
 
     @property
     def sign(self) -> str:
         """For a cell of a matrix."""
         if self.seen:
             return "A" if self.seen == self.tries else f"A {self.seen}/{self.tries}"
-        return "+" if self.progress else "+ (nothing committed)"
+        return "?" if self.is_open else "+"
+
+    @property
+    def is_open(self) -> bool:
+        """It shows nothing: no transaction committed, or some statement had no answer."""
+        return not self.seen and (self.unanswered or not self.progress)
 
     @property
     def words(self) -> str:
@@ -74,6 +81,7 @@ def shown(evidence: ScheduleEvidence) -> Shown:
         tries=len(evidence.tries),
         prevented_by=Counter(how).most_common(1)[0][0] if how else "",
         progress=any(one.committed for one in evidence.tries),
+        unanswered=any(step.answer.kind == "none" for one in evidence.tries for step in one.steps),
     )
 
 
@@ -109,7 +117,9 @@ def verdict(outcomes: Sequence[Shown], allowed: Sequence[str] | None) -> Verdict
     """allowed: what the vendor's words let happen; None: bakeoff does not know them."""
     if allowed is None:
         return "OBSERVED"
-    return "VIOLATED" if violations(outcomes, allowed) else "HELD"
+    if violations(outcomes, allowed):
+        return "VIOLATED"
+    return "INCONCLUSIVE" if any(one.is_open for one in outcomes) else "HELD"
 
 
 def violations(outcomes: Sequence[Shown], allowed: Sequence[str] | None) -> list[Shown]:

@@ -1,5 +1,6 @@
 //! Transfers between accounts, and transactions that read all of them in two statements: money moves, and its total stays.
 use super::{Bank, Kind, Level};
+use crate::shared::found;
 use bakeoff_histories::History;
 use bakeoff_histories::bank::judge;
 use bakeoff_histories::record::{Answer, MicroOp};
@@ -38,14 +39,12 @@ impl Kind for Transfers {
         }
     }
 
-    fn create(&self) -> Vec<String> {
+    fn rows(&self) -> (&'static str, Vec<String>, u64) {
         let rows: Vec<String> = (0..BANK.accounts)
             .map(|id| format!("({id}, {})", BANK.balance))
             .collect();
-        vec![
-            format!("CREATE TABLE {TABLE} (id INT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)"),
-            format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", ")),
-        ]
+        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
+        ("value BIGINT NOT NULL", vec![insert], BANK.accounts as u64)
     }
 
     fn table(&self) -> &'static str {
@@ -108,7 +107,7 @@ impl Kind for Transfers {
             match *op {
                 MicroOp::Add(account, amount) => {
                     let params = [Value::Int(amount), Value::Int(account as i64)];
-                    session.execute(prepared.add, &params).await?;
+                    found(session.execute(prepared.add, &params).await?)?;
                 }
                 MicroOp::Unanswered(account) => {
                     read(
@@ -127,7 +126,7 @@ impl Kind for Transfers {
                     let balance = amount + balance_of(&balances, account);
                     *op = MicroOp::Write(account, balance);
                     let params = [Value::Int(balance), Value::Int(account as i64)];
-                    session.execute(prepared.write, &params).await?;
+                    found(session.execute(prepared.write, &params).await?)?;
                 }
                 _ => {}
             }
@@ -136,7 +135,7 @@ impl Kind for Transfers {
     }
 
     async fn read_all(&self, session: &mut AnySql) -> Result<Vec<MicroOp>, OpError> {
-        let all = format!("SELECT id, value FROM {TABLE}");
+        let all = format!("SELECT id, value FROM {TABLE} ORDER BY id");
         let statement = session.prepare(&Ask::read(&all)).await?;
         let mut ops = vec![];
         read(session, statement, &[], &mut ops).await?;

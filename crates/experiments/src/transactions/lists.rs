@@ -1,5 +1,6 @@
 //! Transactions that append unique values to lists and read them, so that each read tells what had been before it.
 use super::{Kind, Level, Order};
+use crate::shared::found;
 use bakeoff_histories::History;
 use bakeoff_histories::list_append::judge;
 use bakeoff_histories::record::{Answer, MicroOp};
@@ -38,15 +39,14 @@ impl Kind for Lists {
         "list_append"
     }
 
-    fn create(&self) -> Vec<String> {
-        let table = format!("CREATE TABLE {TABLE} (id INT NOT NULL PRIMARY KEY, value TEXT NOT NULL)");
-        let rows = (0..ROWS).step_by(ROWS_PER_INSERT as usize).map(|first| {
+    fn rows(&self) -> (&'static str, Vec<String>, u64) {
+        let inserts = (0..ROWS).step_by(ROWS_PER_INSERT as usize).map(|first| {
             let rows: Vec<String> = (first..first + ROWS_PER_INSERT)
                 .map(|id| format!("({id}, '')"))
                 .collect();
             format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "))
         });
-        std::iter::once(table).chain(rows).collect()
+        ("value TEXT NOT NULL", inserts.collect(), ROWS)
     }
 
     fn table(&self) -> &'static str {
@@ -96,7 +96,7 @@ impl Kind for Lists {
                 MicroOp::Append(key, value) => {
                     let text = format!(",{value}");
                     let params = [Value::Text(text.as_bytes()), Value::Int(key as i64)];
-                    session.execute(prepared.append, &params).await?;
+                    found(session.execute(prepared.append, &params).await?)?;
                 }
                 MicroOp::Unanswered(key) => {
                     let row = session
@@ -112,7 +112,8 @@ impl Kind for Lists {
     }
 
     async fn read_all(&self, session: &mut AnySql) -> Result<Vec<MicroOp>, OpError> {
-        let all = format!("SELECT id, value FROM {TABLE} WHERE value <> ''");
+        let highest = self.appended.load(Relaxed) / (ACTIVE * APPENDS_PER_KEY) * ACTIVE + ACTIVE;
+        let all = format!("SELECT id, value FROM {TABLE} WHERE id < {highest} ORDER BY id");
         let statement = session.prepare(&Ask::read(&all)).await?;
         let mut ops = vec![];
         let mut each = |row: &RowBuf| {

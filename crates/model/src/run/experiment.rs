@@ -43,10 +43,10 @@ pub enum ExperimentSpec {
         #[serde(default = "six_seconds")]
         seconds: f64,
         /// Of each session that writes.
-        #[serde(default = "forty")]
+        #[serde(default = "six_hundred")]
         writes_per_s: f64,
-        /// Of each session that reads, one on each node.
-        #[serde(default = "two_hundred")]
+        /// Pairs of reads of the session that reads, one on each node.
+        #[serde(default = "thousand")]
         reads_per_s: f64,
         /// As the judge reads them: `staleness`, `guarantees`, `linearizable`.
         #[serde(default = "nothing")]
@@ -67,11 +67,11 @@ fn six() -> u32 {
 fn six_seconds() -> f64 {
     6.0
 }
-fn forty() -> f64 {
-    40.0
+fn six_hundred() -> f64 {
+    600.0
 }
-fn two_hundred() -> f64 {
-    200.0
+fn thousand() -> f64 {
+    1000.0
 }
 fn nothing() -> serde_json::Value {
     serde_json::json!({})

@@ -1,0 +1,183 @@
+//! What experiments with histories have in common: their table, waiting for their sessions, and the file of a history.
+use crate::actor::open;
+use crate::{Stage, place_of, silent};
+use bakeoff_histories::record::Record;
+use bakeoff_measure::record::recorder::Recorder;
+use bakeoff_measure::{Sink, runner, words};
+use bakeoff_model::any::AnySql;
+use bakeoff_model::event::{Event, Progress};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble};
+use bakeoff_model::sql::{Ask, Done, SqlSession};
+use bakeoff_model::time::{now_ns, sleep};
+use bakeoff_model::value::Value;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// An experiment's own table.
+pub struct Table<'a> {
+    pub stage: &'a Stage,
+    pub setup: &'a [String],
+    pub name: &'static str,
+}
+
+impl Table<'_> {
+    /// Makes it, in place of one that an earlier experiment left, and returns when every node has its rows. columns: those
+    /// besides the key `id`. inserts: statements.
+    pub fn create(&self, columns: &str, inserts: &[String], rows: u64) -> Result<(), Trouble> {
+        self.on(0, async |session: &mut AnySql| {
+            if self.stage.spec.drop_existing {
+                session
+                    .execute_text(&format!("DROP TABLE IF EXISTS {}", self.name))
+                    .await?;
+            }
+            let suffix = session.dialect().table_suffix;
+            let columns = format!("id INT NOT NULL PRIMARY KEY, {columns}");
+            session
+                .execute_text(&format!("CREATE TABLE {} ({columns}){suffix}", self.name))
+                .await?;
+            for insert in inserts {
+                session.execute_text(insert).await?;
+            }
+            Ok(())
+        })
+        .map_err(|trouble| Trouble {
+            hint: format!("a table {} must not exist before; {}", self.name, trouble.hint),
+            ..trouble
+        })?;
+        (0..self.stage.nodes()).try_for_each(|node| self.wait_for_rows(node, rows))
+    }
+
+    pub fn drop(&self) -> Result<(), Trouble> {
+        self.on(0, async |session: &mut AnySql| {
+            session
+                .execute_text(&format!("DROP TABLE {}", self.name))
+                .await
+                .map(drop)
+        })
+    }
+
+    /// Carries this out on a session of its own, on the n-th of the nodes that take writes.
+    pub fn on<T>(
+        &self,
+        place: usize,
+        errand: impl AsyncFnOnce(&mut AnySql) -> Result<T, OpError>,
+    ) -> Result<T, Trouble> {
+        self.on_node(place_of(self.stage, place), errand)
+    }
+
+    fn on_node<T>(
+        &self,
+        node: usize,
+        errand: impl AsyncFnOnce(&mut AnySql) -> Result<T, OpError>,
+    ) -> Result<T, Trouble> {
+        let (stage, recorder) = (self.stage, Arc::new(Recorder::new(0, 1, 1)));
+        runner::of(stage.runner).block_on(recorder, false, async {
+            let client = stage.driver.open(0).await?;
+            let mut session = open(stage, &*client, node, self.setup).await?;
+            errand(&mut session).await.map_err(|error| {
+                words::server_trouble(
+                    &error,
+                    &stage.spec.driver,
+                    format!("verify: the table {}", self.name),
+                )
+            })
+        })
+    }
+
+    /// A node that replicates may have neither the table nor its rows yet.
+    fn wait_for_rows(&self, node: usize, rows: u64) -> Result<(), Trouble> {
+        let count = format!("SELECT COUNT(*) FROM {}", self.name);
+        let give_up_ns = now_ns() + self.stage.timeout.as_nanos() as u64;
+        let found = self.on_node(node, async |session: &mut AnySql| {
+            loop {
+                match count_of(session, &count).await {
+                    Ok(found) if found == rows => return Ok(true),
+                    Err(error) if error.connection_lost => return Err(error),
+                    _ if now_ns() > give_up_ns => return Ok(false),
+                    _ => sleep(Duration::from_millis(20)).await,
+                }
+            }
+        })?;
+        match found {
+            true => Ok(()),
+            false => Err(silent(
+                self.stage,
+                &format!("node {node} does not have the rows of {}", self.name),
+            )),
+        }
+    }
+}
+
+async fn count_of(session: &mut AnySql, sql: &str) -> Result<u64, OpError> {
+    let statement = session.prepare(&Ask::read(sql)).await?;
+    let row = session.query_one(statement, &[]).await?;
+    let count = row.and_then(|row| row.cell(0)).and_then(Value::whole_number);
+    Ok(count.unwrap_or(-1) as u64)
+}
+
+/// An UPDATE that found no row did not do what was asked.
+pub fn found(done: Done) -> Result<(), OpError> {
+    match done.affected {
+        Some(0) => Err(OpError::fail(FailClass::Other, "ROWS", "the UPDATE found no row")),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for what each session has recorded, and shows every second that it goes on. `stop` of the controller ends the wait
+/// early: sessions see it, too.
+pub fn gather(
+    stage: &Stage,
+    sink: &Sink,
+    results: &Receiver<Result<Vec<Record>, Trouble>>,
+    sessions: usize,
+    duration: Duration,
+) -> Result<Vec<Record>, Trouble> {
+    let begun = Instant::now();
+    let patience = duration + 3 * stage.timeout;
+    let (mut all, mut ended) = (vec![], 0);
+    while ended < sessions {
+        match results.recv_timeout(Duration::from_secs(1)) {
+            Ok(records) => {
+                all.append(&mut records?);
+                ended += 1;
+            }
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() < patience => {
+                sink(Event::Progress(Progress {
+                    elapsed_s: begun.elapsed().as_secs_f64(),
+                    done: begun.elapsed().as_secs().min(duration.as_secs()),
+                    total: duration.as_secs(),
+                }));
+            }
+            Err(RecvTimeoutError::Timeout) => return Err(silent(stage, "a session has no answer")),
+            Err(RecvTimeoutError::Disconnected) => return Err(words::worker_died()),
+        }
+    }
+    Ok(all)
+}
+
+/// A line of JSON for each record, in `FOLDER/NAME.jsonl`; without a folder nothing.
+pub fn write_history(folder: Option<&str>, name: &str, records: &[Record]) -> Result<(), Trouble> {
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    let write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(std::fs::File::create(
+            Path::new(folder).join(format!("{name}.jsonl")),
+        )?);
+        for record in records {
+            serde_json::to_writer(&mut file, record)?;
+            file.write_all(b"\n")?;
+        }
+        file.flush()
+    };
+    write().map_err(|error| {
+        words::usage(
+            format!("the history could not be written: {error}"),
+            "run.json: experiment.folder",
+            "name a folder that exists, with free space",
+        )
+    })
+}
