@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,20 +58,8 @@ def test_mariadb_loses_when_killed_what_its_level_says(place: Path, level: str) 
 def test_mariadb_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
     settings: dict[str, Any] = {"innodb_flush_log_at_timeout": NEVER_S, "innodb_use_native_aio": "OFF"}
     system = cast(MariaDb, configured("mariadb", place / "a", {"start": {"settings": settings}}, durability=level))
-    system.start()
-    try:
-        survival = read(node_of(system).facts().portable)
-        system.server.stop()
-        with power_loss(system.server.data, place):
-            system.start()
-            _commit_to_mariadb(system)
-            system.server.kill()
-        system.start()
-        left = system.control.value("SELECT COUNT(*) FROM bakeoff.t")
-    finally:
-        system.stop()
-    assert survival is not None
-    assert (left == COMMITS) == (survival.lost_at_power_loss == NOTHING), left
+    count = "SELECT COUNT(*) FROM bakeoff.t"
+    _check_power_loss(system, place, lambda: _commit_to_mariadb(system), lambda: system.control.value(count))
 
 
 def _commit_to_mariadb(system: MariaDb) -> None:
@@ -119,20 +108,8 @@ def test_postgresql_loses_when_killed_what_its_level_says(place: Path, level: st
 def test_postgresql_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
     options = {"start": {"settings": {"wal_writer_delay": "10s", "autovacuum": "off"}}}
     system = cast(PostgreSql, configured("postgresql", place / "a", options, durability=level))
-    system.start()
-    try:
-        survival = read(node_of(system).facts().portable)
-        system.server.stop()
-        with power_loss(system.server.data, place):
-            system.start()
-            _commit_to_postgresql(system)
-            system.server.kill()
-        system.start()
-        left = system.control.value("SELECT count(*) FROM t")
-    finally:
-        system.stop()
-    assert survival is not None
-    assert (left == COMMITS) == (survival.lost_at_power_loss == NOTHING), left
+    count = "SELECT count(*) FROM t"
+    _check_power_loss(system, place, lambda: _commit_to_postgresql(system), lambda: system.control.value(count))
 
 
 def _commit_to_postgresql(system: PostgreSql) -> None:
@@ -152,17 +129,29 @@ def test_redis_loses_at_a_power_loss_what_its_level_says(place: Path, level: str
     if not REDIS.here():
         fetched(REDIS, "7.0")
     system = cast(Redis, configured("redis", place / "a", {}, durability=level))
+    keys = [f"key{number}" for number in range(COMMITS)]
+
+    def commit() -> None:
+        for key in keys:
+            system.control.rows(f"SET {key} 1")
+
+    _check_power_loss(system, place, commit, lambda: system.control.value("EXISTS " + " ".join(keys)))
+
+
+def _check_power_loss(
+    system: MariaDb | PostgreSql | Redis, place: Path, commit: Callable[[], None], count: Callable[[], Any]
+) -> None:
+    """Cuts the power after `commit`, and compares what `count` finds then with what is said of the level."""
     system.start()
     try:
         survival = read(node_of(system).facts().portable)
         system.server.stop()
         with power_loss(system.server.data, place):
             system.start()
-            for number in range(COMMITS):
-                system.control.rows(f"SET key{number} 1")
+            commit()
             system.server.kill()
         system.start()
-        left = system.control.value("EXISTS " + " ".join(f"key{number}" for number in range(COMMITS)))
+        left = count()
     finally:
         system.stop()
     assert survival is not None
