@@ -67,7 +67,7 @@ class Host:
     @property
     def tmp(self) -> Path:
         """Its /tmp, as a path of this machine."""
-        return Path(f"/proc/{self.pid}/root/tmp")
+        return Path("/proc", str(self.pid), "root", "tmp")
 
     def command(self, argv: Sequence[str | Path]) -> list[str]:
         spaces = ("--net", "--pid", "--mount", "--time")

@@ -172,4 +172,4 @@ with Network(Path(sys.argv[1])) as network:
     maker.wait()
     maker.stdout.close()
     assert len(pids) == 5, pids
-    wait_until(lambda: not any(Path(f"/proc/{pid}/root/tmp").exists() for pid in pids), "all of them have ended")
+    wait_until(lambda: not any(Path("/proc", pid, "root", "tmp").exists() for pid in pids), "all of them have ended")
