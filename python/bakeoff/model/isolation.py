@@ -146,13 +146,10 @@ def claimed_level(allowed: tuple[str, ...] | None, *, multi_writer: bool) -> Lev
     of sessions on several nodes, between which nobody promises more than committed reads."""
     if allowed is None:
         return None
-    if multi_writer and set(allowed) <= set(_BETWEEN_STATEMENTS):
-        return "read-committed"
-    if not allowed:
-        return "serializable"
-    if set(allowed) <= set(WRITE_SKEW):
-        return "snapshot"
-    return "read-committed" if set(allowed) <= set(_BETWEEN_STATEMENTS) else "read-uncommitted"
+    may = set(allowed)
+    if may <= set(WRITE_SKEW) and not multi_writer:
+        return "snapshot" if may else "serializable"
+    return "read-committed" if may <= set(_BETWEEN_STATEMENTS) else "read-uncommitted"
 
 
 def _meaning(product: str, version: str, settings: Mapping[str, str], level: str) -> Meaning | None:
