@@ -52,7 +52,8 @@ def _counted(bundle: Bundle, operations: list[str], run: RunRecord) -> tuple[Flo
     columns: list[str] = []
 
     def pick(names: list[str]) -> list[str]:
-        columns.extend(name for name in names if any(same_operation(name.removeprefix("ok."), o) for o in operations))
+        parts = [(name, name.removeprefix("ok.")) for name in names if name.startswith("ok.")]
+        columns.extend(name for name, part in parts if any(same_operation(part, o) for o in operations))
         return ["second", "length_s", *columns]
 
     table = bundle.intervals(run.id, pick)
