@@ -10,7 +10,7 @@
     runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
     runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
                                    max_ms, statements (reads, writes, others), retries,
-                                   retries_after_conflict, reconnects
+                                   retries_after_conflict, reconnects, and of each operation "ok.OPERATION"
     runs/<run>/tenths.parquet      one row for each tenth of a second: at_s (since the epoch), ok, and writes, those of
                                    them that write, or may
     runs/<run>/nodes.parquet       of a system of several nodes, one row per second: second, then of each "NODE.ok",
@@ -18,9 +18,9 @@
                                    "NODE.reconnects"
     runs/<run>/histograms.json.gz  HDR histograms of response times by second, operation and outcome, merged over
                                    clients; after an hour of a minute each
-    runs/<run>/server.parquet      one row per second, after an hour per ten: second, length_s, then columns "os.*" and
-                                   "db.*"; of a system of several nodes "os.NODE.*" and "db.NODE.*", too, and debt and
-                                   facts by NODE in the same way
+    runs/<run>/server.parquet      one row per second, after an hour per minute: second, length_s, then columns
+                                   "os.*" and "db.*"; of a system of several nodes "os.NODE.*" and "db.NODE.*",
+                                   too, and debt and facts by NODE in the same way
     runs/<run>/engine.log, server.log
     analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
     bundle.lock              held by whoever writes into the bundle
