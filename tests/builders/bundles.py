@@ -26,12 +26,13 @@ from bakeoff.analysis.percentiles import (
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.run_files import EACH_SECOND_S, LATER_S
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
+from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Series
 from bakeoff.model.faults import PlannedFault
 from bakeoff.model.peers import marked
 from bakeoff.model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
 from bakeoff.model.records.plan import CellRecord, PlanRecord
 from bakeoff.model.records.run import OperationSummary, RunRecord, ServerSide, Validity
+from bakeoff.model.resolve import Rate, ResponseLimit
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.schedule.instance import file_name
 

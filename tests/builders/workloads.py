@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.model.boundary import DriverRequest
+from bakeoff.model.resolve import DriverRequest
 from bakeoff.plan.document.source import Source
 from bakeoff.plan.document.tables import WorkloadTable
 from bakeoff.plan.workload import PlanWorkload, Question

@@ -10,8 +10,8 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.limit import LimitError, parse
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import UnknownMetric
-from bakeoff.model.boundary import Rate
 from bakeoff.model.records.run import RunRecord, Validity
+from bakeoff.model.resolve import Rate
 
 
 def run(milliseconds: float = 1.0, operations: int = 10_000, **changes: object) -> Observed:

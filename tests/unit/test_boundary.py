@@ -5,16 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.model import boundary
-from bakeoff.model.boundary import (
-    ANSWER,
-    EVENT,
-    DriverRequest,
-    PreviewRequest,
-    RunSpec,
-    WorkloadRequest,
-    WriteEventsRequest,
-)
+from bakeoff.model import boundary, resolve
+from bakeoff.model.boundary import EVENT, RunSpec
+from bakeoff.model.resolve import ANSWER, DriverRequest, PreviewRequest, WorkloadRequest, WriteEventsRequest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -34,7 +27,7 @@ DOCUMENTS = ("run", "event", "request", "answer")
 RUST = {name: found for document in DOCUMENTS for name, found in definitions(f"{document}.schema.json").items()}
 MIRRORED = {
     name: model
-    for name, model in vars(boundary).items()
+    for name, model in (vars(boundary) | vars(resolve)).items()
     if isinstance(model, type) and issubclass(model, boundary.Document) and model is not boundary.Document
 }
 #: Variants of a tagged enum have no name of their own in the schema; the examples cover them.

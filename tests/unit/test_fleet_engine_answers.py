@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet.engine_program import engine_list, resolve
-from bakeoff.model.boundary import WorkloadRequest
+from bakeoff.model.resolve import WorkloadRequest
 from bakeoff.systems.options import request
 from bakeoff.workloads.hatshop import write_events
 

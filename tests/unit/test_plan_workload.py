@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from bakeoff.fleet import engine_program as answers
-from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Resolved, ResolvedDriver, TimeLimit
+from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
+from bakeoff.model.resolve import Refused, Resolved, ResolvedDriver
 from bakeoff.plan.read import resolve
 from builders.plans import MARIADB, SQLITE, read, refused
 

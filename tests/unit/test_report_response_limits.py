@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.cells import LimitAnswer, limit_answers
-from bakeoff.model.boundary import ResponseLimit
 from bakeoff.model.records.run import RunRecord
+from bakeoff.model.resolve import ResponseLimit
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text

@@ -16,7 +16,7 @@ from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.findings.run_values import observed
 from bakeoff.fleet.engine_program import resolve
-from bakeoff.model.boundary import Answer, Rate, Request, Resolved
+from bakeoff.model.resolve import Answer, Rate, Request, Resolved
 from bakeoff.plan import workload
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from operator import ge, gt, le, lt
 from typing import Final, Literal
 
-from ..model.boundary import Rate
 from ..model.prices import Priced
+from ..model.resolve import Rate
 from .metric import Currency, Metric, Observed, Unit
 from .percentiles import is_overloaded
 from .registry import metric

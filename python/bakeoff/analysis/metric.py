@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..model.boundary import Rate, Series
+from ..model.boundary import Series
 from ..model.prices import Prices
 from ..model.records.bundle import LoadRecord
 from ..model.records.run import RunRecord
+from ..model.resolve import Rate
 from .percentiles import (
     Bound,
     Distribution,

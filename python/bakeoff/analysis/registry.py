@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from ..model.boundary import Rate
 from ..model.prices import COST, Priced
 from ..model.records.bundle import LoadRecord
+from ..model.resolve import Rate
 from ..suggestions import unknown
 from .cost import cost_metric
 from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back

@@ -38,8 +38,8 @@ from bakeoff.analysis.limit import parse as parse_limit
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.wording import percent_words
-from bakeoff.model.boundary import Rate
 from bakeoff.model.prices import Priced
+from bakeoff.model.resolve import Rate
 
 from .statistics import t_critical
 

@@ -17,9 +17,9 @@ from ..bundle.read import Bundle
 from ..bundle.run_files import EACH_SECOND_S, LATER_S
 from ..errors import PlanError
 from ..findings.run_values import in_window
-from ..model.boundary import Rate
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
+from ..model.resolve import Rate
 from ..notebook import read_histograms
 from .measured import Measured
 

@@ -15,8 +15,9 @@ from .. import __version__
 from ..analysis.registry import METRICS
 from ..claims import document as claims_document
 from ..claims import schema as claims_schema
-from ..model.boundary import Described, Document
+from ..model.boundary import Document
 from ..model.isolation import GALERA, MEANINGS, Meaning
+from ..model.resolve import Described
 from ..plan.new_plan import SCHEMA
 from ..plan.schema import Meanings, schema_text
 from ..report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, VERDICTS

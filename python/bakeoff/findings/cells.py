@@ -14,10 +14,11 @@ from ..analysis.percentiles import Distribution, is_overloaded, operation_distri
 from ..analysis.registry import metric
 from ..analysis.wording import milliseconds_words, percent_words
 from ..bundle.read import Bundle
-from ..model.boundary import Document, ResponseLimit
+from ..model.boundary import Document
 from ..model.records.bundle import FactsRecord
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
+from ..model.resolve import ResponseLimit
 from .contestants import Contest, setting_words
 from .run_values import Spread, is_shared, observed, spread_of, typical_response
 from .runs import (

@@ -20,20 +20,14 @@ from pydantic import ValidationError
 
 from ..analysis.wording import bytes_words, count_words, seconds_words
 from ..errors import EngineError
-from ..model.boundary import (
+from ..model.boundary import Document, Interval, IntervalNode, NodeResult, Ready, RunResult, RunSpec
+from ..model.resolve import (
     ANSWER,
     Answer,
-    Document,
-    Interval,
-    IntervalNode,
     Listed,
     ListedDriver,
-    NodeResult,
     PreviewRequest,
-    Ready,
     Request,
-    RunResult,
-    RunSpec,
     WorkloadRequest,
     WriteEventsRequest,
 )

@@ -17,22 +17,11 @@ from typing import Any, cast
 
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
-from ..model.boundary import (
-    Closed,
-    DriverRequest,
-    IoName,
-    Limit,
-    Open,
-    OperationsLimit,
-    Pacing,
-    ResolvedDriver,
-    Retry,
-    RunnerName,
-    TimeLimit,
-)
+from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
 from ..model.levels import LOAD, PORTABLE
 from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
+from ..model.resolve import DriverRequest, ResolvedDriver
 from ..systems.access import only_sql
 from ..systems.base import Capabilities, System
 from ..systems.consistency import KEY as CONSISTENCY

@@ -15,10 +15,10 @@ from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.thresholds import Condition, parse_threshold
 from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount
-from ..model.boundary import Rate
 from ..model.levels import LOAD
 from ..model.prices import Priced
 from ..model.records.plan import CellRecord, PlanRecord, Scalar, priced
+from ..model.resolve import Rate
 from ..suggestions import meant
 from .document.source import Source
 from .document.tables import CompareTable, PlanDocument

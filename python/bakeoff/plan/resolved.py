@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fleet.spec import FleetSpec
-from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
+from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName, TimeLimit
 from ..model.levels import PORTABLE
 from ..model.records.plan import CellRecord, PlanRecord, Scalar
+from ..model.resolve import ResolvedDriver
 from .document.tables import MeasureTable
 from .factors import Routing
 

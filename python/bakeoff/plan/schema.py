@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, TypeAdapter
 
-from ..model.boundary import Described
 from ..model.levels import LOAD, PORTABLE, LoadParameter
+from ..model.resolve import Described
 from ..systems import SYSTEMS
 from ..systems.base import System
 from ..systems.options import PLAN_KEYS, options_of

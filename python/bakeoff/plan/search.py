@@ -11,10 +11,10 @@ from typing import Any
 from ..analysis.limit import LimitError, parse
 from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
-from ..model.boundary import Rate
 from ..model.levels import LOAD
 from ..model.prices import Priced
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord, subject_of
+from ..model.resolve import Rate
 from ..suggestions import one_of
 from .cells import DEFAULT_WINDOW_S
 from .document.source import Source

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
-from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..model.levels import LOAD
 from ..model.records.plan import Scalar
+from ..model.resolve import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..suggestions import meant
 from ..workloads import workload_names, workloads
 from ..workloads.base import Asked, Workload

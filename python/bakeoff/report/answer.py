@@ -27,9 +27,10 @@ from ..findings.limits_and_searches.searches import SearchAnswer
 from ..findings.limits_and_searches.thresholds import ThresholdAnswer
 from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
-from ..model.boundary import Document, Rate
+from ..model.boundary import Document
 from ..model.prices import Priced
 from ..model.records.bundle import AnalysisRecord
+from ..model.resolve import Rate
 from .first_screen import FirstScreen, first_screen
 from .words.cells import abort_words
 from .words.clients_and_nodes import places_differ_words

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, Valida
 from bakeoff import input_files
 from bakeoff.errors import PlanError
 from bakeoff.fleet.engine_program import listed, resolve
-from bakeoff.model.boundary import Described, DriverRequest, ListedDriver, Refused, ResolvedDriver
+from bakeoff.model.resolve import Described, DriverRequest, ListedDriver, Refused, ResolvedDriver
 from bakeoff.suggestions import is_close, meant, nearest, sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.

@@ -17,12 +17,12 @@ from ..model.boundary import (
     IsolationEvidence,
     IsolationExperiment,
     IsolationName,
-    ListedDriver,
     Progress,
     StalenessExperiment,
     TransactionsExperiment,
 )
 from ..model.isolation import allowed_anomalies, claimed_level
+from ..model.resolve import ListedDriver
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import new_instance
 from ..schedule.instance import Instance, file_name

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fleet.engine_program import listed
-from ..model.boundary import Described, Listed
+from ..model.resolve import Described, Listed
 from . import hatshop, linkbench, sql, sysbench, ycsb
 from .base import Asked
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from .. import input_files
 from ..errors import PlanError
-from ..model.boundary import OptionFile, Resolved
+from ..model.resolve import OptionFile, Resolved
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
-from ..model.boundary import Refused, Resolved, WorkloadRequest, WriteEventsRequest, Written
+from ..model.resolve import Refused, Resolved, WorkloadRequest, WriteEventsRequest, Written
 from .base import Asked, locate
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError
-from ..model.boundary import Described, OptionFile
+from ..model.resolve import Described, OptionFile
 from ..suggestions import nearest
 from .base import Asked, Hints, locate, read_text
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from ...renamed import in_plan
-from ..boundary import Document, Rate, ResponseLimit
+from ..boundary import Document
 from ..faults import PlannedFault
 from ..prices import Priced, Prices
+from ..resolve import Rate, ResponseLimit
 from .bundle import BUNDLE_FORMAT
 
 #: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.

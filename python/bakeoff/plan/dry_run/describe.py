@@ -16,11 +16,12 @@ from ...analysis.wording import bytes_words, counted, seconds_words
 from ...errors import PlanError
 from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
-from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
+from ...model.boundary import OperationsLimit
 from ...model.levels import PORTABLE
 from ...model.peers import peer_words
 from ...model.prices import Priced
 from ...model.records.plan import CellRecord, PlanRecord, SearchRecord, price_words
+from ...model.resolve import Preview, Previewed, PreviewRequest, Rate, Refused
 from ...provision.files import can_hold_files
 from ...systems import SYSTEMS
 from ..costs import Cost, as_json, costs_of
