@@ -302,6 +302,16 @@ def test_what_is_no_version_is_refused_with_those_that_exist(capsys: pytest.Capt
     assert "trixie: the newest 17" in words
 
 
+def test_nothing_is_installed_when_one_of_several_systems_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["systems", "install", "mariadb", "marIadb"]) == ExitCode.USAGE
+    assert capsys.readouterr().err.startswith("error: there is no system 'marIadb' to install")
+
+
+def test_an_image_is_pulled_for_one_system_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["systems", "install", "mariadb", "mysql", "--image", "mysql:8.4"]) == ExitCode.USAGE
+    assert "an image is of one system" in capsys.readouterr().err
+
+
 def test_a_server_that_refuses_before_anything_was_loaded_leaves_no_bundle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
         run_list,
         help="list, install or remove database servers",
         description="Lists the systems that plans may name; installs servers into your own cache, without root.",
-        epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
+        epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11 mysql@5.5",
     )
     add_json(p)
     p.add_argument(
@@ -36,8 +36,13 @@ def add(commands: Commands) -> None:
     one = verbs.add_parser("list", help="available and installed systems (the default)")
     add_json(one, of_verb=True)
     one.set_defaults(run=run_list, survey=False)
-    one = verbs.add_parser("install", help="download a server into the cache")
-    one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
+    one = verbs.add_parser("install", help="download servers into the cache")
+    one.add_argument(
+        "what",
+        nargs="+",
+        metavar="KIND[@VERSION]",
+        help="such as mariadb, or mariadb@10.11 mysql@5.5; default version: the newest",
+    )
     one.add_argument("--from", dest="source", metavar="SOURCE", help="a source that `bakeoff systems` lists for it")
     one.add_argument("--image", metavar="NAME", help="pull this container image: docker.io/library/mysql:8.4")
     add_json(one, of_verb=True)
@@ -168,14 +173,19 @@ def _size(size_bytes: int | None) -> str:
 
 
 def run_install(options: argparse.Namespace) -> int:
-    sources, version = _asked(options.what)
+    asked = [_asked(what) for what in options.what]
     if options.image:
-        return _pull(sources, options.image, options.json)
-    done = sources.install(version, options.source, say)
+        if len(asked) > 1:
+            raise PlanError("an image is of one system", hint="install the others without --image")
+        return _pull(asked[0][0], options.image, options.json)
+    installed = []
+    for sources, version in asked:
+        done = sources.install(version, options.source, say)
+        installed.append(done.as_dict())
+        if not options.json:
+            show(f"installed {done.name} {done.version} in {done.folder} ({bytes_words(done.size_bytes)})")
     if options.json:
-        print_json(done.as_dict())
-    else:
-        show(f"installed {done.name} {done.version} in {done.folder} ({bytes_words(done.size_bytes)})")
+        print_json({"installed": installed})
     return ExitCode.DONE
 
 
