@@ -11,7 +11,7 @@ from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
-    from ...verify.carry_out import Verified
+    from ...schedule.verification import Verified
 
 
 def add(commands: Commands) -> None:
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     from ...fleet.hosts import hosted
     from ...plan.read import read_plan
     from ...schedule.machine_sharing import claim, cores_of_all
-    from ...verify.carry_out import Asked, subjects, verify
+    from ...schedule.verification import Asked, subjects, verify
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)

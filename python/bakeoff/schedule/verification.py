@@ -25,10 +25,10 @@ from ..model.isolation import allowed_anomalies, claimed_level
 from ..model.resolve import ListedDriver
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import new_instance
-from ..schedule.instance import Instance, file_name
 from ..systems import SYSTEMS
-from .histories import OF_ONE_NODE, Judged, judged, judged_reads
-from .isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
+from ..verify.histories import OF_ONE_NODE, Judged, judged, judged_reads
+from ..verify.isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
+from .instance import Instance, file_name
 
 #: The experiments' tables, as the engine calls them.
 TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", "bakeoff_probe"]
