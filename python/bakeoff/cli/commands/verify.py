@@ -76,18 +76,22 @@ def add(commands: Commands) -> None:
 
 
 def _tries(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 100")
+    from ...plan.document.tables import VERIFY_TRIES_MAX
+
+    if not text.isdecimal() or not 1 <= int(text) <= VERIFY_TRIES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {VERIFY_TRIES_MAX}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
+    from ...plan.document.tables import VERIFY_SECONDS_MAX
+
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1
-    if not 0 <= seconds <= 600:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to 600")
+    if not 0 <= seconds <= VERIFY_SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to {VERIFY_SECONDS_MAX:g}")
     return seconds
 
 
