@@ -1,192 +1,147 @@
-"""Carries experiments out on the systems of a plan, one system at a time."""
+"""Carries experiments out on a system that runs, and keeps what they showed: those of `bakeoff verify`, and those that
+a plan asks for after its runs."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ..bundle.files import make_folder
-from ..errors import PlanError
-from ..fleet.engine_program import listed
+from ..errors import BakeoffError
 from ..fleet.engines import Host
 from ..model.boundary import (
     Experiment,
     IsolationEvidence,
     IsolationExperiment,
-    IsolationName,
     Progress,
     StalenessExperiment,
     TransactionsExperiment,
 )
 from ..model.isolation import allowed_anomalies, claimed_level
-from ..model.resolve import ListedDriver
-from ..plan.resolved import Cell, ResolvedPlan
+from ..model.records.verification import JudgedRecord, VerificationRecord
+from ..plan.document.tables import VerifyTable
+from ..plan.resolved import ResolvedPlan
+from ..plan.verify import Subject
 from ..provision.instance import new_instance
-from ..systems import SYSTEMS
-from ..verify.histories import OF_ONE_NODE, Judged, judged, judged_reads
-from ..verify.isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
+from ..provision.server import LOG_KEPT
+from ..systems.base import System
+from ..verify.histories import OF_ONE_NODE, judged, judged_reads
 from .instance import Instance, file_name
 
 #: The experiments' tables, as the engine calls them.
 TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", "bakeoff_probe"]
+#: Of a log that nobody keeps.
+_LOG_LINES = 10
 
-
-@dataclass(frozen=True)
-class Verified:
-    """One system at one level. level: "" for the system's own default."""
-
-    system: str
-    #: What of the plan it stands for, where the system is verified with several sets of options.
-    label: str
-    product: str
-    version: str
-    level: str
-    outcomes: list[Shown]
-    allowed: tuple[str, ...] | None
-    evidence: IsolationEvidence
-    #: What random transactions saw; empty where they were not asked for.
-    judged: list[Judged]
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst of all."""
-        own = verdict(self.outcomes, self.allowed)
-        found = {own, *(one.verdict for one in self.judged)}
-        return next((word for word in MEANINGS if word in found), own)
-
-    @property
-    def behaves_like(self) -> str:
-        return behaves_like(self.outcomes, next((one.implied for one in self.judged), None))
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A system of the plan, with the levels to verify; a cell stands for its options."""
-
-    cell: Cell
-    levels: list[IsolationName | None]
-
-
-#: Drivers of SQL whose dialect no experiment has been tried with.
-_UNTRIED = ("avatica",)
-
-
-def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], list[str]]:
-    """Each system of the plan once for each set of its options, and the systems that cannot be verified. Raises
-    PlanError where none can."""
-    drivers = listed("drivers", ListedDriver)
-    found: dict[str, Subject] = {}
-    refused = []
-    for cell in plan.cells:
-        driver = drivers.get(SYSTEMS[cell.record.kind].driver)
-        if driver is None or "sql" not in driver.workloads or driver.kind in _UNTRIED:  # sql needs transactions
-            refused.append(cell.record.system)
-            continue
-        own = cast("IsolationName | None", cell.record.isolation)
-        levels = list(driver.capabilities["isolation"]) if every_level else [own]
-        subject = found.setdefault(_options_of(cell), Subject(cell, []))
-        subject.levels.extend(level for level in levels if level not in subject.levels)
-    if not found:
-        raise PlanError(
-            f"{refused[0]} has no transactions in SQL, so there is no isolation to verify",
-            where=f"systems.{refused[0]}",
-            hint="name a system with SQL: `bakeoff systems`",
-        )
-    return list(found.values()), list(dict.fromkeys(refused))
-
-
-def _options_of(cell: Cell) -> str:
-    return f"{cell.record.system} {cell.system_options!r} {cell.record.durability}"
-
-
-def verify(
-    plan: ResolvedPlan,
-    chosen: Sequence[Subject],
-    host: Host,
-    asked: Asked,
-    tell: Callable[[str], None],
-    *,
-    work: Path | None,
-) -> Iterator[Verified]:
-    """Starts each managed system, verifies its levels and stops it."""
-    folder = new_instance("verify", work)
-    with ExitStack() as ends:
-        ends.callback(folder.remove)
-        for subject in chosen:
-            instance = Instance(plan, subject.cell, folder.path, host, allow_drop=False, work=work)
-            with ExitStack() as stops:
-                stops.callback(instance.stop)
-                tell(f"{subject.cell.record.system}: starting")
-                instance.open()
-                several = sum(one.cell.record.system == subject.cell.record.system for one in chosen) > 1
-                label = subject.cell.record.label if several else subject.cell.record.system
-                for number, level in enumerate(subject.levels):
-                    yield _verify_level(instance, level, asked, label, tell, reads=number == 0)
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """seconds: of each kind of random transaction, and of reads; 0: none. histories: the folder for them."""
+    """seconds: of each kind of random transaction, and of reads; 0: none. schedules: empty: all. histories: the folder
+    for them."""
 
-    schedules: list[str]
-    tries: int
-    seconds: float
+    schedules: list[str] = field(default_factory=list)
+    tries: int = 3
+    seconds: float = 6.0
     histories: Path | None = None
 
+    @classmethod
+    def by_plan(cls, said: VerifyTable) -> Asked:
+        return cls(list(dict.fromkeys(said.schedules)), said.tries, said.seconds)
 
-def _verify_level(
-    instance: Instance,
-    level: IsolationName | None,
-    asked: Asked,
-    label: str,
-    tell: Callable[[str], None],
-    *,
-    reads: bool,
-) -> Verified:
-    """reads: also whether old values are read, which does not depend on the level."""
-    cell, system = instance.cell, instance.system
-    facts = instance.facts(cell)
-    name = level or facts.portable.get("isolation", "")
-    allowed = allowed_anomalies(facts.product, facts.version, facts.settings, name)
+
+def verify(
+    plan: ResolvedPlan, chosen: Sequence[Subject], host: Host, asked: Asked, tell: Tell, *, work: Path | None
+) -> Iterator[VerificationRecord]:
+    """Starts each managed system, verifies its levels and stops it. There is no bundle, so errors show what the
+    server's log said last."""
+    folder = new_instance("verify", work)
+    with ExitStack() as ends:
+        ends.callback(folder.remove)
+        for _, of_one in groupby(chosen, key=lambda subject: subject.key):
+            levels = list(of_one)
+            instance = Instance(plan, levels[0].cell, folder.path, host, allow_drop=False, work=work)
+            with ExitStack() as stops:
+                stops.callback(instance.stop)
+                with _log_shown(instance.system):
+                    tell(f"{levels[0].label}: starting")
+                    instance.open()
+                    for subject in levels:
+                        yield verify_level(instance, subject, asked, tell)
+
+
+def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell) -> VerificationRecord:
+    """The instance runs. Its own tables are not touched."""
+    began = time.monotonic()
+    system, facts = instance.system, instance.facts(subject.cell)
+    level = subject.level or facts.portable.get("isolation", "")
+    allowed = allowed_anomalies(facts.product, facts.version, facts.settings, level)
 
     def carry_out(experiment: Experiment, parts: str) -> Any:
         def progress(at: Progress) -> None:
-            tell(f"{cell.record.system} at {name or 'its own level'}: {at.done} of {at.total} {parts}")
+            tell(f"{subject.label} at {level or 'its own level'}: {at.done} of {at.total} {parts}")
 
         experiment.session_setup = list(system.lock_limit)
         with instance.own_tables(TABLES):
             return instance.phases.verify(
-                instance.plan, cell, system, instance.logs, experiment, level, on_progress=progress
+                instance.plan, subject.cell, system, instance.logs, experiment, subject.level, on_progress=progress
             ).evidence
 
     schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
     evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
-    found: list[Judged] = []
+    found: list[JudgedRecord] = []
     if asked.seconds:
-        place = None
-        if asked.histories:
-            asked.histories.mkdir(parents=True, exist_ok=True)
-            place = make_folder(asked.histories, f"{file_name(label)}-{name or 'default'}")
-        folder = place and str(place.absolute())
+        folder = _histories(asked, f"{file_name(subject.label)}-{level or 'default'}")
         claim = claimed_level(allowed, multi_writer=system.multi_writer and len(system.nodes()) > 1)
         random = TransactionsExperiment(seconds=asked.seconds, claim=claim, folder=folder)
         found = judged(carry_out(random, "kinds of transactions"))
-        if reads:
+        if subject.first:
             nodes = len(system.nodes())
             claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "parts"), nodes)
-    return Verified(
-        system=cell.record.system,
-        label=label,
+    return VerificationRecord(
+        **_of(subject),
         product=facts.product,
         version=facts.version,
-        level=name,
-        outcomes=[shown(one) for one in evidence.schedules],
-        allowed=allowed,
-        evidence=evidence,
+        level=level,
+        allowed=None if allowed is None else list(allowed),
+        schedules=evidence.schedules,
         judged=found,
+        elapsed_s=time.monotonic() - began,
     )
+
+
+def not_applicable(subject: Subject) -> VerificationRecord:
+    """Of a system that no experiment can be tried on."""
+    return VerificationRecord(**_of(subject), not_applicable=subject.why_not, level=subject.level or "")
+
+
+def _of(subject: Subject) -> dict[str, Any]:
+    cells = [cell.record.id for cell in subject.cells]
+    return {"cells": cells, "system": subject.cell.record.system, "label": subject.label}
+
+
+def _histories(asked: Asked, name: str) -> str | None:
+    if asked.histories is None:
+        return None
+    asked.histories.mkdir(parents=True, exist_ok=True)
+    return str(make_folder(asked.histories, name).absolute())
+
+
+@contextmanager
+def _log_shown(system: System) -> Iterator[None]:
+    try:
+        yield
+    except BakeoffError as error:
+        if LOG_KEPT in error.hint:
+            said = "".join(f"\n    {line}" for line in system.log_tail(_LOG_LINES).splitlines() if line.strip())
+            rest = error.hint.replace(LOG_KEPT, "").strip("; ")
+            error.hint = "\n  ".join(filter(None, (rest, f"the server's log ends with:{said or ' nothing'}")))
+        raise
