@@ -236,8 +236,10 @@ class Bundle:
 
 def unverified(plan: PlanRecord, bundle: Bundle) -> list[str]:
     """Cells of this plan, which may have grown, of whose system the bundle says nothing though the plan verifies."""
+    if not plan.verifies:
+        return []
     there = {cell for record in bundle.verifications for cell in record.cells}
-    return [cell.id for cell in plan.cells if plan.verifies and cell.id not in there]
+    return [cell.id for cell in plan.cells if cell.id not in there]
 
 
 def _nodes_of(plan: PlanRecord, cell: CellRecord) -> list[str]:
