@@ -12,6 +12,7 @@ mod play;
 mod shared;
 mod staleness;
 mod transactions;
+mod versions;
 
 use bakeoff_histories::level::Level;
 use bakeoff_measure::phases::result::empty_result;
@@ -19,6 +20,7 @@ use bakeoff_measure::runner::reactor;
 use bakeoff_measure::{Control, Sink, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyDriver;
+use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{ExperimentSpec, RunSpec, RunnerKind};
@@ -40,6 +42,35 @@ struct Stage {
 }
 
 impl Stage {
+    /// `writers`: the nodes that take writes. `sessions_per_worker`: by which the reactor chooses how it works.
+    fn new(
+        spec: &RunSpec,
+        driver: Box<dyn AnyDriver<AnySql>>,
+        control: &Arc<Control>,
+        writers: &Routing,
+        sessions_per_worker: u32,
+    ) -> Result<Self, Trouble> {
+        actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
+        let Some(runner) = spec.runner.or(driver.runners().first().copied()) else {
+            return Err(words::usage(
+                "the driver names no runner",
+                "driver",
+                "report this as a defect of the driver",
+            ));
+        };
+        if runner == RunnerKind::Reactor {
+            reactor::choose_io(spec.io, sessions_per_worker)?;
+        }
+        Ok(Self {
+            driver,
+            runner,
+            spec: spec.clone(),
+            places: writers.among(spec.driver.endpoints())?.places,
+            timeout: spec.timeout().max(TIMEOUT_MIN),
+            control: control.clone(),
+        })
+    }
+
     fn nodes(&self) -> usize {
         self.spec.driver.endpoints().len().max(1)
     }
@@ -76,26 +107,8 @@ pub fn execute(
             "a verify phase says in `experiment` what is done",
         ));
     };
-    actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
-    let Some(runner) = spec.runner.or(driver.runners().first().copied()) else {
-        return Err(words::usage(
-            "the driver names no runner",
-            "driver",
-            "report this as a defect of the driver",
-        ));
-    };
-    if runner == RunnerKind::Reactor {
-        reactor::choose_io(spec.io, 1)?;
-    }
     let begun = Instant::now();
-    let stage = Arc::new(Stage {
-        driver,
-        runner,
-        spec: spec.clone(),
-        places: spec.routing.among(spec.driver.endpoints())?.places,
-        timeout: spec.timeout().max(TIMEOUT_MIN),
-        control: control.clone(),
-    });
+    let stage = Arc::new(Stage::new(spec, driver, control, &spec.routing, 1)?);
     let evidence = match experiment {
         ExperimentSpec::Isolation {
             schedules,
@@ -138,13 +151,7 @@ pub fn execute(
             duration: Duration::from_secs_f64(*seconds),
             writes_per_s: *writes_per_s,
             reads_per_s: *reads_per_s,
-            claims: serde_json::from_value(claims.clone()).map_err(|error| {
-                words::usage(
-                    error.to_string(),
-                    "run.json: experiment.claims",
-                    "see docs/method/histories.md",
-                )
-            })?,
+            claims: versions::claims(claims, "run.json: experiment.claims")?,
             session_setup: session_setup.clone(),
             folder: folder.clone(),
         }
