@@ -156,6 +156,7 @@ PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
     ("compare",): ("plan/compare", "# `[compare]`"),
     ("search",): ("plan/search", "# `[search]`"),
     ("faults",): ("plan/faults", "# `[[faults]]`"),
+    ("verify",): ("plan/verify", "# `[verify]`"),
     ("fleet",): ("plan/fleet", "# `[fleet]`"),
     ("fleet", "tls"): ("plan/fleet", "## TLS"),
     ("fleet", "kubernetes"): ("plan/fleet", "## Kubernetes"),

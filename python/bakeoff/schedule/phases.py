@@ -97,7 +97,7 @@ class Answering:
             raise ServerError(
                 f"{self._system.name} has not answered for {silent_s:.0f} s",
                 where=self._where,
-                hint="is it frozen, or overloaded? its log is in the bundle",
+                hint=f"is it frozen, or overloaded? {LOG_KEPT}",
             )
         self._failed = not answers
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from ..analysis.wording import counted
+from ..model.records.verification import JudgedRecord, Proof, ProofColumn
 
 #: Of a system with one node: everything that a register of one copy has.
 OF_ONE_NODE: dict[str, JsonValue] = {
@@ -27,28 +27,13 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One kind of transaction. verdict: HELD, VIOLATED, INCONCLUSIVE (too few transactions, or too few of them in
-    conflict) or OBSERVED. proofs: of each violation the smallest example, as columns of statements."""
-
-    name: str
-    verdict: str
-    words: str
-    proofs: list[str]
-    #: The strongest level that allows what was seen, "" if none does; None: nothing is known of it.
-    implied: str | None = None
-    #: The judge's own document, with its counts and bounds.
-    report: Mapping[str, Any] = field(default_factory=dict)
-
-
-def judged(evidence: Mapping[str, Any]) -> list[Judged]:
+def judged(evidence: Mapping[str, Any]) -> list[JudgedRecord]:
     """Of random transactions."""
     banks = ("bank_relative", "bank_read_modify_write")
     return [_lists(evidence["list_append"]), *(_bank(name, evidence[name]) for name in banks)]
 
 
-def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
+def judged_reads(report: Mapping[str, Any], nodes: int) -> list[JudgedRecord]:
     """Of versions that were written and read on each node."""
     stale, guarantees = report["staleness"], report["guarantees"]
     age, window = stale["age_ns"], stale["window_ns"]
@@ -69,16 +54,16 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
                 broken.append(f"{name} broken in {count['violations']:,} of {count['checks']:,} ({how})")
     checks = sum(one[how]["checks"] for one in guarantees for how in ("pinned", "roving"))
     worst = max((one["verdict"] for one in guarantees), key=_WORST.index)
-    proofs = list(_proofs(report["findings"])) if report["verdict"] == "VIOLATED" else []
+    proofs = _proofs(report["findings"]) if report["verdict"] == "VIOLATED" else []
     kept = f"kept in all of {counted(checks, 'check', 'checks')}"
     copy = report["linearizable"]
     conflicts = counted(copy["conflicts"], "pair of values", "pairs of values")
+    own = "VIOLATED" if report["impossible_reads"] else stale["verdict"]
+    there = f"{conflicts} of which each was there before the other"
     return [
-        Judged(
-            "staleness", "VIOLATED" if report["impossible_reads"] else stale["verdict"], words, proofs, report=report
-        ),
-        Judged("sessions", worst, "; ".join(broken) or kept, []),
-        Judged("one copy", copy["verdict"], f"{conflicts} of which each was there before the other", []),
+        JudgedRecord(name="staleness", verdict=own, words=words, proofs=proofs, report=dict(report)),
+        JudgedRecord(name="sessions", verdict=worst, words="; ".join(broken) or kept),
+        JudgedRecord(name="one copy", verdict=copy["verdict"], words=there),
     ]
 
 
@@ -89,7 +74,7 @@ def _ms(value_ns: float) -> str:
     return f"{value_ns / 1e6:,.3g} ms"
 
 
-def _lists(report: Mapping[str, Any]) -> Judged:
+def _lists(report: Mapping[str, Any]) -> JudgedRecord:
     exposure = report["exposure"]
     found = [*report["violations"], *report["allowed"]]
     seen = ", ".join(f"{one['anomaly']} {one['count']:,}" for one in found) or "no anomaly"
@@ -97,27 +82,50 @@ def _lists(report: Mapping[str, Any]) -> Judged:
         f"{counted(exposure['committed'], 'transaction', 'transactions')} committed and {exposure['failed']:,} failed,"
         f" {exposure['in_conflict_share']:.0%} in conflict: {seen}"
     )
-    implied = report["implied"] or ""
-    return Judged("list_append", report["verdict"], words, list(_proofs(report["violations"])), implied, report)
+    return JudgedRecord(
+        name="list_append",
+        verdict=report["verdict"],
+        words=words,
+        proofs=_proofs(report["violations"]),
+        implied=report["implied"] or "",
+        report=dict(report),
+    )
 
 
-def _bank(name: str, report: Mapping[str, Any]) -> Judged:
+def _bank(name: str, report: Mapping[str, Any]) -> JudgedRecord:
     count = counted(report["transfers"], "transfer", "transfers")
     drift = "an unknown drift" if report["drift"] is None else f"a drift of {report['drift']}"
     read = f", {report['bad_reads']:,} of {report['reads']:,} totals wrong" if name == "bank_relative" else ""
     words = f"{count} and {report['transfers_failed']:,} failed: {drift}{read}"
-    violated = report["verdict"] == "VIOLATED"
     if report["accounts_wrong"]:
         words += f"; {report['accounts_wrong']} of the accounts hold another sum than their transfers make"
-    proofs = list(_proofs(report["findings"])) if violated else []
-    return Judged(name, report["verdict"], words, proofs, report=report)
+    proofs = _proofs(report["findings"]) if report["verdict"] == "VIOLATED" else []
+    return JudgedRecord(name=name, verdict=report["verdict"], words=words, proofs=proofs, report=dict(report))
 
 
-def _proofs(findings: list[Mapping[str, Any]]) -> Iterator[str]:
+def _proofs(findings: Sequence[Mapping[str, Any]]) -> list[Proof]:
+    found = []
     for finding in findings:
-        proof = finding["proof"]
-        lines = [f"{proof['title']} ({finding['count']:,} found; the smallest):"]
-        for number, column in enumerate(proof["transactions"], start=1):
-            lines.append(f"  T{number}, session {column['session']} on node {column['node']}, {column['outcome']}:")
-            lines += [f"    {statement}" for statement in column["statements"]]
-        yield "\n".join([*lines, *(f"  {reason}" for reason in proof["reasons"])])
+        proof, kept = finding["proof"], ProofColumn.model_fields
+        columns = [ProofColumn(**{name: column[name] for name in kept}) for column in proof["transactions"]]
+        reasons = proof["reasons"]
+        found.append(Proof(title=proof["title"], count=finding["count"], transactions=columns, reasons=reasons))
+    return found
+
+
+def head_words(number: int, column: ProofColumn) -> str:
+    """number: from 1."""
+    return f"T{number}, session {column.session} on node {column.node}, {column.outcome}"
+
+
+def proof_words(proof: Proof) -> str:
+    """One transaction under the other."""
+    lines = [f"{title_words(proof)}:"]
+    for number, column in enumerate(proof.transactions, start=1):
+        lines.append(f"  {head_words(number, column)}:")
+        lines += [f"    {statement}" for statement in column.statements]
+    return "\n".join([*lines, *(f"  {reason}" for reason in proof.reasons)])
+
+
+def title_words(proof: Proof) -> str:
+    return f"{proof.title} ({proof.count:,} found; the smallest)"

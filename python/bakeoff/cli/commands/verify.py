@@ -11,7 +11,7 @@ from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
-    from ...verify.carry_out import Verified
+    from ...model.records.verification import VerificationRecord
 
 
 def add(commands: Commands) -> None:
@@ -76,33 +76,44 @@ def add(commands: Commands) -> None:
 
 
 def _tries(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 100")
+    from ...plan.document.tables import VERIFY_TRIES_MAX
+
+    if not text.isdecimal() or not 1 <= int(text) <= VERIFY_TRIES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {VERIFY_TRIES_MAX}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
+    from ...plan.document.tables import VERIFY_SECONDS_MAX
+
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1
-    if not 0 <= seconds <= 600:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to 600")
+    if not 0 <= seconds <= VERIFY_SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to {VERIFY_SECONDS_MAX:g}")
     return seconds
 
 
 def run(options: argparse.Namespace) -> int:
     from ...fleet.hosts import hosted
     from ...plan.read import read_plan
+    from ...plan.verify import subjects
     from ...schedule.machine_sharing import claim, cores_of_all
-    from ...verify.carry_out import Asked, subjects, verify
+    from ...schedule.verification import Asked, verify
+    from ...verify.verdicts import verdict_of
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
-    chosen, refused = subjects(plan, every_level=options.every_level)
+    every = subjects(plan, every_level=options.every_level)
+    chosen = [subject for subject in every if not subject.why_not]
+    refused = {subject.label: subject.why_not for subject in every if subject.why_not}
+    if not chosen:
+        name, why = next(iter(refused.items()))
+        raise PlanError(why, where=f"systems.{name}", hint="name a system with SQL: `bakeoff systems`")
     for warning in plan.warnings:
         say(f"warning: {warning}")
-    for name, why in {**plan.skipped, **dict.fromkeys(refused, "no experiment for it")}.items():
+    for name, why in {**plan.skipped, **refused}.items():
         say(f"note: {name} is left out: {why}")
     for name in (*options.schedule, *options.show):
         _refuse_unknown(name)
@@ -119,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
                         _tell(one, options.show)
         finally:
             view.close()
-    violated = any(one.verdict == "VIOLATED" for one in found)
+    violated = any(verdict_of(one) == "VIOLATED" for one in found)
     if options.json:
         print_json({"verified": [_document(one) for one in found]})
     else:
@@ -135,49 +146,53 @@ def _refuse_unknown(name: str) -> None:
         raise PlanError(f"there is no schedule {name}", where="bakeoff verify", hint=meant(name, list(SCHEDULES)))
 
 
-def _tell(one: Verified, asked: list[str]) -> None:
+def _tell(one: VerificationRecord, asked: list[str]) -> None:
     """One system at one level, and what each session did in schedules that were asked for or violate a promise."""
-    from ...verify.histories import NAMES
-    from ...verify.isolation import columns, violations
+    from ...verify.histories import NAMES, proof_words
+    from ...verify.isolation import columns, example, violations
+    from ...verify.verdicts import behaves_like_of, level_words, outcomes, verdict_of
 
-    happened = ", ".join(outcome.words for outcome in one.outcomes if outcome.seen) or "none"
-    head = f"{one.label} ({one.product} {one.version}) at {one.level or 'its own level'}"
-    show(f"{head}: {one.verdict}")
+    shown = outcomes(one)
+    happened = ", ".join(outcome.words for outcome in shown if outcome.seen) or "none"
+    show(f"{one.label} ({one.product} {one.version}) at {level_words(one)}: {verdict_of(one)}")
     rows = [["  schedules", happened]]
-    if nothing := ", ".join(outcome.name for outcome in one.outcomes if outcome.is_open):
+    if nothing := ", ".join(outcome.name for outcome in shown if outcome.is_open):
         rows.append(["  show nothing", f"{nothing}: no transaction committed, or a statement had no answer"])
-    if one.behaves_like:
-        rows.insert(0, ["  behaves like", one.behaves_like])
+    if like := behaves_like_of(one):
+        rows.insert(0, ["  behaves like", like])
     show(hanging([*rows, *([f"  {NAMES[each.name]}", f"{each.words}; {each.verdict}"] for each in one.judged)]))
-    broken = {outcome.name for outcome in violations(one.outcomes, one.allowed)}
-    for evidence in one.evidence.schedules:
+    broken = {outcome.name for outcome in violations(shown, one.allowed)}
+    for evidence in one.schedules:
         if evidence.name in broken or evidence.name in asked:
-            chosen = next((t for t in evidence.tries if t.anomaly), evidence.tries[0])
+            chosen = example(evidence)
             show(f"\n{evidence.name}, {'the anomaly happened' if chosen.anomaly else 'no anomaly'}:")
             show(columns(chosen))
     for proof in (proof for each in one.judged for proof in each.proofs):
-        show(f"\n{proof}")
+        show(f"\n{proof_words(proof)}")
     show()
 
 
-def _tell_end(found: list[Verified]) -> None:
+def _tell_end(found: list[VerificationRecord]) -> None:
     from ...verify.isolation import MEANINGS
+    from ...verify.verdicts import verdict_of
 
-    seen = dict.fromkeys(one.verdict for one in found)
+    seen = [word for word in MEANINGS if word in {verdict_of(one) for one in found}]
     show(hanging([[word, MEANINGS[word]] for word in seen]))
     show("Schedules and levels: docs/method/isolation.md")
 
 
-def _document(one: Verified) -> dict[str, Any]:
+def _document(one: VerificationRecord) -> dict[str, Any]:
+    from ...verify.verdicts import behaves_like_of, outcomes, verdict_of
+
     return {
         "system": one.system,
         "label": one.label,
         "product": one.product,
         "version": one.version,
         "level": one.level,
-        "verdict": one.verdict,
-        "behaves_like": one.behaves_like,
-        "histories": [vars(each) for each in one.judged],
+        "verdict": verdict_of(one),
+        "behaves_like": behaves_like_of(one),
+        "histories": [each.model_dump() for each in one.judged],
         "allowed": one.allowed,
         "schedules": [
             {
@@ -188,6 +203,6 @@ def _document(one: Verified) -> dict[str, Any]:
                 "progress": outcome.progress,
                 "evidence": evidence.model_dump(),
             }
-            for outcome, evidence in zip(one.outcomes, one.evidence.schedules, strict=True)
+            for outcome, evidence in zip(outcomes(one), one.schedules, strict=True)
         ],
     }
