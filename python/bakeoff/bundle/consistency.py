@@ -17,10 +17,17 @@ from ..analysis.histograms import QUANTILES, Histogram, HistogramError, rank_of
 from ..analysis.percentiles import Distribution, merged_distribution
 from ..model.boundary import HistogramDoc, Series
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
+from ..model.records.verification import VerificationRecord
+from ..verify.histories import NAMES
+from ..verify.isolation import SCHEDULES
 
 #: Every whole number that crosses the boundary fits 64 bits; nothing that is measured comes near.
 NUMBER_MAX = 2**64 - 1
 DEPTH_MAX = 100
+#: Of a schedule: each has a column on a page. Ours have three.
+SESSIONS_MAX = 10
+#: Letters of a name in a message.
+NAME_MAX = 40
 #: Of figures that were calculated twice.
 _ROUNDING_RATIO = 1e-6
 #: Offsets: from the window's start, which may lie before it, and of one clock from another.
@@ -134,6 +141,34 @@ def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
         if (stated is None) != (expected is None) or not _close(stated or 0.0, expected or 0.0):
             words = ["not known" if one is None else f"{one:g}" for one in (stated, expected)]
             yield f"{name} is {words[0]}, but computed from its parts it is {words[1]}"
+
+
+def contradiction_of_verification(record: VerificationRecord) -> str | None:
+    """What no experiment can have shown, in words."""
+    return next(_of_verification(record), None)
+
+
+def _of_verification(record: VerificationRecord) -> Iterator[str]:
+    if record.not_applicable and (record.schedules or record.judged):
+        yield "experiments, although none could be tried"
+    if not record.not_applicable and not record.schedules:
+        yield "no schedule"
+    for names, known in (
+        ([one.name for one in record.schedules], SCHEDULES),
+        ([one.name for one in record.judged], NAMES),
+        (record.allowed or [], SCHEDULES),
+    ):
+        if strange := [name for name in names if name not in known or names.count(name) > 1]:
+            yield f"`{strange[0][:NAME_MAX]}` is no experiment of bakeoff's, or there twice"
+    for one in record.schedules:
+        if not one.tries:
+            yield f"{one.name} without a try"
+        for tried in one.tries:
+            sessions = {step.session for step in tried.steps}
+            if not 1 <= tried.transactions <= SESSIONS_MAX or not 0 <= tried.committed <= tried.transactions:
+                yield f"{tried.committed} of {tried.transactions} transactions of {one.name} committed"
+            elif not sessions <= set(range(1, tried.transactions + 1)):
+                yield f"{one.name} has {tried.transactions} sessions, and steps of others"
 
 
 def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,9 @@ from ..model.boundary import Document
 from ..model.records.bundle import BUNDLE_FORMAT, AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts
 from ..model.records.plan import CellRecord, PlanRecord
 from ..model.records.run import RunRecord, runs_that_count
+from ..model.records.verification import VerificationRecord
 from . import analysis_log, files
-from .consistency import bad_number, contradiction
+from .consistency import bad_number, contradiction, contradiction_of_verification
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,6 +115,26 @@ class Bundle:
     def loads(self) -> list[LoadRecord]:
         return [self._read(f"loads/{name}.json", LoadRecord) for name in self._names("loads")]
 
+    @cached_property
+    def verifications(self) -> list[VerificationRecord]:
+        """What experiments showed after the runs; a file that is damaged, or not of this plan, is left out and
+        named."""
+        found: dict[str, VerificationRecord] = {}
+        for name in self._names("verify"):
+            try:
+                record = self._read(f"verify/{name}.json", VerificationRecord)
+                self._refuse_foreign(record, name, found)
+            except BundleError as error:
+                self._note(error.what)
+                continue
+            found |= dict.fromkeys(record.cells, record)
+        return list({id(record): record for record in found.values()}.values())
+
+    @property
+    def unverified(self) -> list[str]:
+        """Cells of a plan that verifies, of whose system nothing was checked yet."""
+        return unverified(self.plan, self)
+
     @property
     def analyses(self) -> list[AnalysisRecord]:
         """The answers that were given of it, read from disk each time."""
@@ -166,6 +187,15 @@ class Bundle:
         if place in others:
             raise BundleError(f"{name} is of the same cell and block as {others[place].id}")
 
+    def _refuse_foreign(self, record: VerificationRecord, name: str, others: Collection[str]) -> None:
+        known = {cell.id for cell in self.plan.cells}
+        if strangers := [cell for cell in record.cells if cell not in known]:
+            raise BundleError(f"verify/{name}.json is of cell {strangers[0]}, which the plan does not have")
+        if record.cells[0] != name:
+            raise BundleError(f"verify/{name}.json is of cell {record.cells[0]}")
+        if twice := [cell for cell in record.cells if cell in others]:
+            raise BundleError(f"verify/{name}.json is of cell {twice[0]}, of which another file is")
+
     def _look_at_histograms(self, run: RunRecord) -> None:
         """Histograms of single seconds are for those who plot them; here they only have to be complete."""
         name = f"runs/{run.id}/histograms.json.gz"
@@ -202,6 +232,12 @@ class Bundle:
         except (pa.ArrowException, OSError, ValueError) as error:
             self._note(_cut_short(name, error).what)
             return None
+
+
+def unverified(plan: PlanRecord, bundle: Bundle) -> list[str]:
+    """Cells of this plan, which may have grown, of whose system the bundle says nothing though the plan verifies."""
+    there = {cell for record in bundle.verifications for cell in record.cells}
+    return [cell.id for cell in plan.cells if plan.verifies and cell.id not in there]
 
 
 def _nodes_of(plan: PlanRecord, cell: CellRecord) -> list[str]:
@@ -262,6 +298,8 @@ def read_document(root: Path, name: str, model: type[D]) -> D:
         raise _not_that(root, name, error) from error
     if isinstance(document, RunRecord):
         _refuse_figure(root, name, contradiction(document))
+    if isinstance(document, VerificationRecord):
+        _refuse_figure(root, name, contradiction_of_verification(document))
     return document
 
 

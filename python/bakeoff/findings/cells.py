@@ -20,6 +20,7 @@ from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from ..model.resolve import ResponseLimit
 from .contestants import Contest, setting_words
+from .promises import promises_by_cell
 from .run_values import Spread, is_shared, observed, spread_of, typical_response
 from .runs import (
     Doubt,
@@ -66,6 +67,8 @@ class CellAnswer(Document):
     no_valid_run: str = ""
     #: "3 of 10 runs were invalid (...)"; "" where all are valid.
     invalid_runs: str = ""
+    #: Whether its system keeps what its level promises: VIOLATED, HELD ...; "" where the plan does not ask.
+    promise: str = ""
     rate_ops_per_s: Spread | None
     response: Percentiles
     #: How the repetitions' own times lie, ms, by the names in `response`; without those that `response` lacks.
@@ -112,7 +115,12 @@ def cell_answers(
 ) -> list[CellAnswer]:
     """metrics: besides those of every report."""
     hit = hit_together(contest.plan.cells, runs)
-    return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
+    found = [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
+    promises = promises_by_cell(bundle)
+    return [
+        cell.model_copy(update={"promise": promises[cell.cell].verdict}) if cell.cell in promises else cell
+        for cell in found
+    ]
 
 
 def metric_spreads(bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:

@@ -22,6 +22,7 @@ from ..model.records.plan import CellRecord, PlanRecord
 from ..model.records.run import RunRecord
 from . import interim_analyses as analyses
 from .contestants import Contest, Setting, setting_words
+from .promises import promises_by_cell
 from .run_values import run_values, same_operations, why_no_value
 from .runs import mark_words
 
@@ -132,13 +133,20 @@ def _answers(
     runs: Runs,
 ) -> dict[str, list[ComparisonAnswer]]:
     made: dict[str, list[ComparisonAnswer]] = {metric.name: [] for metric in metrics}
+    promises = promises_by_cell(bundle)
     for (metric, (setting, base, other)), one in zip(product(metrics, pairs), found, strict=False):
         whys = {
             "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], metric),
             "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], metric),
         }
         mark = mark_words([*runs[base.id], *runs[other.id]])
-        answer = answered(setting, one, [*_notes(contest, base, other, bundle.facts), *([mark] if mark else [])])
+        broken = [
+            promises[cell.id].violation_words(contest.contestant(cell))
+            for cell in (other, base)
+            if cell.id in promises and promises[cell.id].is_violated
+        ]
+        notes = [*broken, *_notes(contest, base, other, bundle.facts), *([mark] if mark else [])]
+        answer = answered(setting, one, notes)
         made[metric.name].append(answer.model_copy(update=whys))
     return made
 

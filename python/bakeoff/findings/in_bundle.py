@@ -20,6 +20,7 @@ from .limits_and_searches.contradictions import Contradiction, contradictions
 from .limits_and_searches.limits import LimitFinding, limit_findings
 from .limits_and_searches.searches import SearchAnswer, search_answer
 from .limits_and_searches.thresholds import ThresholdAnswer, thresholds
+from .promises import PromiseAnswer, promise_answers
 from .runs import Doubt, doubts_about, runs_by_cell
 from .shapes import ShapeAnswer, shape_answers
 
@@ -27,8 +28,9 @@ from .shapes import ShapeAnswer, shape_answers
 @dataclass(frozen=True)
 class Findings:
     """runs: by cell, those that count or are shown where none does. between_levels: along the axis of a sweep. held:
-    how each contestant stood to the plan's limits. doubts: what speaks against the runs, the worst kind first.
-    undeclared: differences of configuration that the plan does not declare."""
+    how each contestant stood to the plan's limits. promises: what the systems keep of them, where the plan asks for
+    checks. doubts: what speaks against the runs, the worst kind first. undeclared: differences of configuration that
+    the plan does not declare."""
 
     contest: Contest
     bundle: Bundle
@@ -44,6 +46,7 @@ class Findings:
     faults: list[FaultAnswer]
     nodes: list[NodeAnswer]
     clients: list[ClientAnswer]
+    promises: list[PromiseAnswer]
     doubts: list[Doubt]
     undeclared: list[Difference]
 
@@ -92,6 +95,7 @@ def findings_in(
         faults=fault_answers(contest, runs),
         nodes=node_answers(contest, runs),
         clients=client_answers(contest, runs),
+        promises=promise_answers(bundle),
         doubts=doubts_about(bundle.runs),
         undeclared=configuration_of(bundle).undeclared,
     )

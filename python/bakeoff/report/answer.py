@@ -25,6 +25,7 @@ from ..findings.limits_and_searches.contradictions import Contradiction
 from ..findings.limits_and_searches.limits import LimitFinding
 from ..findings.limits_and_searches.searches import SearchAnswer
 from ..findings.limits_and_searches.thresholds import ThresholdAnswer
+from ..findings.promises import PromiseAnswer
 from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
@@ -39,6 +40,7 @@ from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with
 from .words.headline import headline_words, value_analysis_words
 from .words.limits import threshold_sentences
 from .words.not_shown import limits_of
+from .words.promises import promise_sentences
 
 
 class MetricShown(Document):
@@ -89,6 +91,8 @@ class Answer(Document):
     clients: list[ClientAnswer] = Field(default_factory=list)
     #: What was done to servers as planned, and what that did to the load.
     faults: list[FaultAnswer] = Field(default_factory=list)
+    #: Whether the systems keep what their levels promise, where the plan asks for checks.
+    promises: list[PromiseAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]
@@ -173,6 +177,7 @@ def answer_and_records(
         too_busy=bool(found.too_busy),
         headline=[
             *unreadable_sentences(bundle),
+            *promise_sentences(found.promises),
             *disturbed_sentences(bundle, found.runs, too_busy=bool(found.too_busy)),
             *lost_sentences(bundle, found.runs),
             *(f"{one.words}." for one in found.contradictions),
@@ -192,6 +197,7 @@ def answer_and_records(
         nodes=found.nodes,
         clients=found.clients,
         faults=found.faults,
+        promises=found.promises,
         held=found.held,
         cells=_in_order(found),
         metrics=[MetricShown(**{name: getattr(m, name) for name in MetricShown.model_fields}) for m in shown.values()],

@@ -18,6 +18,7 @@ from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, 
 from ..analysis.wording import significant
 from ..bundle.read import Bundle, Pick
 from ..findings.cells import metric_spreads
+from ..findings.promises import promises_by_cell
 from ..findings.run_values import observed
 from ..findings.runs import runs_by_cell, used_runs
 from ..model.clients import ClientRecord
@@ -42,7 +43,7 @@ _ENDINGS = {
     "_s": "s",
 }
 #: What a row is about, besides the levels of factors.
-_ABOUT = ("run", "cell", "block", "started", "valid", "standing", "second", "length_s", "warm_up")
+_ABOUT = ("run", "cell", "block", "started", "valid", "standing", "promise", "second", "length_s", "warm_up")
 #: What a row of a second is about, rather than what was seen in it.
 _OF_A_SECOND = ("second", "length_s", "warm_up")
 #: Of a cell's spread, what is added to the metric's name for each.
@@ -68,6 +69,7 @@ def cells_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     about["repetitions_finished"] = [sum(run.state == "done" for run in of_cell) for of_cell in runs]
     about["repetitions_valid"] = [sum(run.valid for run in of_cell) for of_cell in runs]
     about["repetitions_marked"] = [sum(run.is_marked for run in of_cell) for of_cell in runs]
+    about |= _promises(bundle, [cell.id for cell in bundle.plan.cells])
     found = [metric_spreads(bundle, used_runs(of_cell), metrics) for of_cell in runs]
     values: Columns = {}
     told: dict[str, dict[str, str]] = {}
@@ -141,7 +143,14 @@ def of_runs(bundle: Bundle, runs: Sequence[RunRecord]) -> Columns:
         **_of_cells(bundle, [cells[run.cell] for run in runs]),
         "valid": [run.valid for run in runs],
         "standing": [run.standing for run in runs],
+        **_promises(bundle, [run.cell for run in runs]),
     }
+
+
+def _promises(bundle: Bundle, cells: Sequence[str]) -> Columns:
+    """Whether the system keeps what its level promises, where the plan asks for checks."""
+    found = promises_by_cell(bundle)
+    return {"promise": [found[cell].verdict for cell in cells]} if found else {}
 
 
 def _of_cells(bundle: Bundle, cells: Sequence[CellRecord]) -> Columns:

@@ -59,8 +59,7 @@ class Asked:
 def verify(
     plan: ResolvedPlan, chosen: Sequence[Subject], host: Host, asked: Asked, tell: Tell, *, work: Path | None
 ) -> Iterator[VerificationRecord]:
-    """Starts each managed system, verifies its levels and stops it. There is no bundle, so errors show what the
-    server's log said last."""
+    """Starts each managed system, verifies its levels and stops it."""
     folder = new_instance("verify", work)
     with ExitStack() as ends:
         ends.callback(folder.remove)
@@ -69,7 +68,7 @@ def verify(
             instance = Instance(plan, levels[0].cell, folder.path, host, allow_drop=False, work=work)
             with ExitStack() as stops:
                 stops.callback(instance.stop)
-                with _log_shown(instance.system):
+                with log_shown(instance.system):
                     tell(f"{levels[0].label}: starting")
                     instance.open()
                     for subject in levels:
@@ -136,7 +135,8 @@ def _histories(asked: Asked, name: str) -> str | None:
 
 
 @contextmanager
-def _log_shown(system: System) -> Iterator[None]:
+def log_shown(system: System) -> Iterator[None]:
+    """An error that names a log in a bundle shows the end of that log instead: there is no bundle."""
     try:
         yield
     except BakeoffError as error:

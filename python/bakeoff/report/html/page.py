@@ -21,6 +21,7 @@ from ..words.faults import HEADS as FAULT_HEADS
 from ..words.faults import row_cells
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import NAMED_MAX
+from .promises import promise_section
 from .rows import (
     broken_checks,
     cell_rows,
@@ -65,6 +66,7 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "fault_heads": FAULT_HEADS,
         "faults": fault_rows(answer),
         "objective_short": metric(answer.objective, answer.rates).label,
+        "promises": promise_section(answer.promises),
         "comparisons": comparison_rows(answer),
         "shapes": shape_rows(answer),
         "axis": axis_words(contest.axis) if contest.axis else "",
