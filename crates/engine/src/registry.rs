@@ -2,6 +2,7 @@
 use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
+use bakeoff_experiments::Probe;
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, formed};
@@ -137,11 +138,31 @@ mod workloads {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let make = client(spec)?.make;
-    if spec.phase == Phase::Verify {
-        let sql = make.sql().ok_or_else(|| no_sql(&spec.driver.kind))?;
-        return bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink);
+    let sql = || match client(spec)?.make.sql() {
+        Some(sql) => sql(spec),
+        None => Err(no_sql(&spec.driver.kind)),
+    };
+    match (spec.phase, &spec.staleness_probe) {
+        (Phase::Verify, _) => bakeoff_experiments::execute(spec, sql()?, &control, &sink),
+        (Phase::Run, Some(asked)) => {
+            let probe = Probe::start(spec, asked, sql()?, &control)?;
+            let result = carry_out(spec, control.clone(), probe.follow(sink));
+            if result.is_err() {
+                control.stop();
+            }
+            let staleness_probe = Some(probe.finish());
+            result.map(|result| RunResult {
+                staleness_probe,
+                ..result
+            })
+        }
+        _ => carry_out(spec, control, sink),
     }
+}
+
+/// A phase of a workload.
+fn carry_out(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
+    let make = client(spec)?.make;
     fits(&spec.driver.kind, &spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
     form_fits(&spec.driver.kind, &spec.driver.kind, &spec.workload)?;
@@ -223,7 +244,7 @@ fn refuse_below_sql(workload: &WorkloadSpec, driver: &Said) -> Result<(), Troubl
 
 fn no_sql(driver: &str) -> Trouble {
     usage(
-        format!("isolation is verified by SQL, which {driver} does not offer"),
+        format!("what is read is verified by SQL, which {driver} does not offer"),
         "choose a system with SQL",
     )
 }

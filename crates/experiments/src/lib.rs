@@ -5,12 +5,14 @@
 //! - [`play`]: several of them by a script, with the blocked ones waiting;
 //! - [`isolation`]: scripts that provoke the anomalies by which levels of isolation are defined;
 //! - [`transactions`]: random ones, whose history is judged;
-//! - [`staleness`]: versions that are written and read on every node.
+//! - [`staleness`]: versions that are written and read on every node;
+//! - [`staleness_probe`]: the same next to a load; [`versions`]: what both do alike.
 mod actor;
 mod isolation;
 mod play;
 mod shared;
 mod staleness;
+mod staleness_probe;
 mod transactions;
 mod versions;
 
@@ -28,6 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use isolation::schedules::names;
+pub use staleness_probe::Probe;
 
 /// What every session of an experiment shares.
 struct Stage {

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from .reads import ReadsReport
+
 FORMAT = 1
 
 OutcomeName = Literal[
@@ -133,6 +135,15 @@ class StalenessExperiment(Document):
 Experiment = Annotated[IsolationExperiment | TransactionsExperiment | StalenessExperiment, Field(discriminator="kind")]
 
 
+class StalenessProbeSpec(Document):
+    """One session on each node next to a run's load, which writes versions of a few keys and reads them. writers: the
+    nodes that take its writes. claims: as of `StalenessExperiment`."""
+
+    writers: Routing = "any"
+    claims: dict[str, JsonValue] = Field(default_factory=dict)
+    session_setup: list[str] = Field(default_factory=list)
+
+
 class StepAnswer(Document):
     """rows: ids and values that were read. none: no answer came; skipped: never sent."""
 
@@ -205,6 +216,7 @@ class RunSpec(Document):
     retry: Retry = Field(default_factory=Retry)
     error_budget_ratio: float = 0.0
     latency_probe_rate_ops_per_s: float | None = None
+    staleness_probe: StalenessProbeSpec | None = None
     isolation: IsolationName | None = None
     drop_existing: bool = False
     check: CheckSpec | None = None
@@ -378,6 +390,17 @@ class LatencyProbe(Document):
     median_ratio: float | None
 
 
+class StalenessProbe(Document):
+    """What sessions next to the load saw. writes, reads: begun in the window. report: None: nothing was
+    seen. troubles: what kept it from seeing more, in words."""
+
+    sessions: int
+    writes: int
+    reads: int
+    report: ReadsReport | None
+    troubles: list[str]
+
+
 class Check(Document):
     name: str
     ok: bool
@@ -448,6 +471,7 @@ class RunResult(Document):
     #: Consumed in the window, by what a service said with each answer; None: the system has no such units.
     capacity_units: CapacityUnits | None = None
     latency_probe: LatencyProbe | None
+    staleness_probe: StalenessProbe | None = None
     #: What a run did to the data: a document of the workload's own, which only its checks read.
     evidence: JsonValue
     user_bytes_written: int

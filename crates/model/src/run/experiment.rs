@@ -1,4 +1,5 @@
-//! What a phase `verify` does: a few sessions carry out statements in a given order.
+//! What a phase `verify` does: a few sessions carry out statements in a given order. And what does the same next to a load.
+use crate::endpoint::Routing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,22 @@ pub enum ExperimentSpec {
         #[serde(default)]
         folder: Option<String>,
     },
+}
+
+/// One session on each node, next to the load of a run: it writes versions of a few keys and reads them, in a table of its
+/// own, at most at 1 % of the load's throughput (docs/method/histories.md).
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct StalenessProbeSpec {
+    /// The nodes that take its writes.
+    #[serde(default)]
+    pub writers: Routing,
+    /// As the judge reads them: `staleness`, `guarantees`, `linearizable`.
+    #[serde(default = "nothing")]
+    pub claims: serde_json::Value,
+    /// Statements that each session runs first.
+    #[serde(default)]
+    pub session_setup: Vec<String>,
 }
 
 fn three() -> u32 {

@@ -20,6 +20,7 @@ from ..boundary import (
     OperationTimes,
     QueryCounts,
     Series,
+    StalenessProbe,
 )
 from ..clients import ClientRecord
 from ..faults import FaultRecord
@@ -218,6 +219,8 @@ class RunRecord(Document):
     latency_probe: list[LatencyProbe] = Field(
         default_factory=list, validation_alias=AliasChoices("latency_probe", "witness")
     )
+    #: What it read next to the load; None: the plan does not ask, or the system has no sessions for it.
+    staleness_probe: StalenessProbe | None = None
     #: Of each client, where the plan asks for it.
     event_log: list[LoggedEvents] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
