@@ -9,6 +9,7 @@ from typing import Any
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import ScheduleEvidence, ScheduleTry, StepAnswer, StepEvidence
+from bakeoff.model.reads import ReadsReport
 from bakeoff.model.records.verification import JudgedRecord, Proof, ProofColumn, VerificationRecord
 from bakeoff.verify.isolation import SCHEDULES
 
@@ -48,6 +49,13 @@ def schedule(name: str, *, seen: bool) -> ScheduleEvidence:
 def lists(verdict: str = "HELD", *proofs: Proof) -> JudgedRecord:
     said: dict[str, Any] = {"name": "list_append", "verdict": verdict, "words": "2,100 transactions committed"}
     return JudgedRecord(**said, proofs=list(proofs), implied="serializable", report={"exposure": {"committed": 2_100}})
+
+
+def under_load(verdict: str = "OBSERVED", findings: Sequence[dict[str, Any]] = (), **stale: Any) -> ReadsReport:
+    """stale: of the reads next to the load of a run."""
+    nothing = {"reads": 0, "exposed": 0, "exposed_min": 10_000, "stale": 0, "age_ns": {"p99": 0, "max": 0}}
+    report = {"verdict": verdict, "impossible_reads": 0, "findings": findings, "staleness": nothing | stale}
+    return ReadsReport.model_validate(report)
 
 
 def checked(

@@ -50,15 +50,15 @@ def subjects(plan: ResolvedPlan, *, every_level: bool = False) -> list[Subject]:
     several = [cells[0].record.system for cells in by_options.values()]
     found = []
     for cells in by_options.values():
-        name, why_not = cells[0].record.system, _why_not(cells[0])
+        name, refusal = cells[0].record.system, why_not(cells[0])
         label = name if several.count(name) == 1 else _label(cells)
         of_level: dict[str | None, list[Cell]] = {}
         for cell in cells:
             of_level.setdefault(cell.record.isolation, []).append(cell)
-        if every_level and not why_not:
+        if every_level and not refusal:
             of_level = dict.fromkeys(_levels(cells[0]), cells)
         for number, (level, theirs) in enumerate(of_level.items()):
-            found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, why_not))
+            found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, refusal))
     return found
 
 
@@ -77,7 +77,8 @@ def _label(cells: Sequence[Cell]) -> str:
     return words_of_levels({"system": cells[0].record.system, **shared})
 
 
-def _why_not(cell: Cell) -> str:
+def why_not(cell: Cell) -> str:
+    """Why no experiment can be tried on its system; "" where it can."""
     driver = listed("drivers", ListedDriver).get(SYSTEMS[cell.record.kind].driver)
     if driver is None or "sql" not in driver.workloads:  # which needs transactions
         return f"{cell.record.kind} has no transactions in SQL, so there is no isolation to verify"

@@ -49,7 +49,7 @@ def spec(
         workload=cell.workload.spec,
         client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
         seed=plan.record.seed,
-        routing=cell.routing.document() if phase == "run" else _home(system),
+        routing=cell.routing.document() if phase == "run" else home(system),
         workers=cell.workers or _workers_beside(system),
         runner=cell.runner,
         io=cell.io,
@@ -62,7 +62,7 @@ def spec(
     return document, env
 
 
-def _home(system: System) -> Routing:
+def home(system: System) -> Routing:
     """Where data are created and checked: nodes like the first, which take writes."""
     nodes = system.nodes()
     return RoleRoute(role=nodes[0].role) if len(nodes) > 1 else "any"

@@ -30,11 +30,12 @@ from ..plan.verify import Subject
 from ..provision.instance import new_instance
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
-from ..verify.histories import OF_ONE_NODE, judged, judged_reads
+from ..verify.histories import claims_on_reads, judged, judged_reads
+from . import staleness_probe
 from .instance import Instance, file_name
 
 #: The experiments' tables, as the engine calls them.
-TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", "bakeoff_probe"]
+TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", staleness_probe.TABLE]
 #: Of a log that nobody keeps.
 _LOG_LINES = 10
 
@@ -102,7 +103,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
         found = judged(carry_out(random, "kinds of transactions"))
         if subject.first:
             nodes = len(system.nodes())
-            claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
+            claims = claims_on_reads(nodes, allowed)
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "parts"), nodes)
     return VerificationRecord(

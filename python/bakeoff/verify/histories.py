@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..analysis.wording import counted
+from ..analysis.wording import counted, percent_words
+from ..model.boundary import StalenessProbe
 from ..model.records.verification import JudgedRecord, Proof, ProofColumn
 
 #: Of a system with one node: everything that a register of one copy has.
@@ -16,6 +17,13 @@ OF_ONE_NODE: dict[str, JsonValue] = {
     "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
     "linearizable": True,
 }
+
+
+def claims_on_reads(nodes: int, allowed: Sequence[str] | None) -> dict[str, JsonValue]:
+    """What is claimed of a system. nodes: how many it has. allowed: of `allowed_anomalies`; None: nobody knows."""
+    return OF_ONE_NODE if nodes == 1 and allowed is not None else {}
+
+
 #: In the order in which they are run.
 NAMES = {
     "list_append": "appends to lists",
@@ -24,6 +32,7 @@ NAMES = {
     "staleness": "reads of old values",
     "sessions": "sessions' own past",
     "one copy": "reads as of one copy",
+    "under load": "reads under load",
 }
 
 
@@ -65,6 +74,37 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[JudgedRecord]:
         JudgedRecord(name="sessions", verdict=worst, words="; ".join(broken) or kept),
         JudgedRecord(name="one copy", verdict=copy["verdict"], words=there),
     ]
+
+
+def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
+    """Of the probes next to several runs of one system, together; None where there were none."""
+    reports = [probe.report for probe in probes if probe.report is not None]
+    troubles = dict.fromkeys(trouble for probe in probes for trouble in probe.troubles)
+    if not reports:
+        words = "; ".join(["nothing was seen", *troubles])
+        return JudgedRecord(name="under load", verdict="INCONCLUSIVE", words=words) if probes else None
+    found = [report.staleness for report in reports]
+    stale, exposed = sum(one.stale for one in found), sum(one.exposed for one in found)
+    reads, nodes = sum(one.reads for one in found), max(probe.sessions for probe in probes)
+    words = f"{stale:,} of {counted(reads, 'read', 'reads')} on {counted(nodes, 'node', 'nodes')}"
+    if stale:
+        p99_ns, max_ns = max(one.age_ns.p99 for one in found), max(one.age_ns.max for one in found)
+        words += f"; 99 % of them replaced at most {_ms(p99_ns)} before, all at most {_ms(max_ns)}"
+    elif exposed:
+        share = percent_words(min(1.0, 3 / exposed))
+        words += f"; with 95 % confidence at most {share} of the reads within 50 ms after a write"
+    if impossible := sum(report.impossible_reads for report in reports):
+        words += f"; {impossible:,} reads of values that nobody had written"
+    verdict = max((report.verdict for report in reports), key=_WORST.index)
+    if verdict in ("HELD", "INCONCLUSIVE"):
+        verdict = "HELD" if exposed >= found[0].exposed_min else "INCONCLUSIVE"
+    broken = next((report for report in reports if report.verdict == "VIOLATED"), None)
+    return JudgedRecord(
+        name="under load",
+        verdict=verdict,
+        words="; ".join([words, *troubles]),
+        proofs=_proofs([one.model_dump() for one in broken.findings]) if broken else [],
+    )
 
 
 _WORST = ("OBSERVED", "HELD", "INCONCLUSIVE", "VIOLATED")

@@ -126,6 +126,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("timeout"),
     _measure("retry"),
     _measure("latency_probe"),
+    _plan("staleness probe", lambda b: _words(bool((b.plan.resolved.get("verify") or {}).get("probe")))),
     _measure("vary_seed"),
     _plan("event log", lambda b: _words(bool(b.plan.resolved.get("measure", {}).get("event_log")))),
     Condition("machine", "loud", _machine),

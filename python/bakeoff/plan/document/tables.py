@@ -331,6 +331,8 @@ class VerifyTable(Table):
     seconds: float = Field(default=6.0, ge=0, le=VERIFY_SECONDS_MAX)
     tries: int = Field(default=3, ge=1, le=VERIFY_TRIES_MAX)
     schedules: list[_Schedule] = Field(default_factory=list)
+    #: Next to the load of every run.
+    probe: bool = False
 
 
 def _levels(value: Any) -> Any:
