@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import compared
 from bakeoff.findings.promises import promise_answers
+from bakeoff.model.boundary import StalenessProbe
 from bakeoff.model.records.verification import VerificationRecord
 from bakeoff.report.answer import Answer, answer_of
 from bakeoff.report.between_bundles import answer_between
@@ -21,7 +23,7 @@ from bakeoff.report.html.write import write_report
 from bakeoff.report.tables import as_markdown, cells_table
 from bakeoff.report.text.terminal import render_text
 from builders.bundles import answer
-from builders.promises import CIRCLE, PAIR, checked, lists, verifying
+from builders.promises import CIRCLE, PAIR, checked, lists, under_load, verifying
 
 HELD = checked("c01", judged=[lists()])
 BROKEN = checked("c01", seen=["P4", "G1a", "G2"], judged=[lists("VIOLATED", CIRCLE)])
@@ -84,6 +86,33 @@ def test_each_violation_has_a_page_with_a_column_for_each_session(tmp_path: Path
     assert "T1, session 3 on node 0, ok" in last
     assert "T2 read what T1 wrote" in last
     assert "<div>append 5 to key 3</div></td>" in last
+
+
+def probed(folder: Path, verdict: str, stale: int, *troubles: str) -> tuple[Bundle, Answer]:
+    """With a probe next to each run of the first cell."""
+    bundle = verifying(folder / "b", HELD, NOTHING)
+    report = under_load(verdict, reads=8_000, exposed=4_000, stale=stale, age_ns={"p99": 2_000_000, "max": 3_000_000})
+    probe = StalenessProbe(sessions=1, writes=4_000, reads=8_000, report=report, troubles=list(troubles))
+    writer = BundleWriter(folder / "b")
+    for run in bundle.runs:
+        if run.cell == "c01":
+            writer.run_result(run.model_copy(update={"staleness_probe": probe}))
+    bundle = Bundle.open(folder / "b")
+    return bundle, answer_of(bundle)
+
+
+def test_stale_reads_under_load_violate_what_one_node_promises(tmp_path: Path) -> None:
+    bundle, found = probed(tmp_path, "VIOLATED", 3)
+    assert found.headline[0].startswith("mariadb violates what serializable promises: reads under load.")
+    assert "reads under load: 15 of 40,000 reads on 1 node; 99 % of them" in " ".join(render_text(found).split())
+    assert code_of(bundle, found) is ExitCode.CHECK_FAILED
+
+
+def test_reads_under_load_are_told_with_their_figures_and_too_few_of_them_change_no_verdict(tmp_path: Path) -> None:
+    _, found = probed(tmp_path, "INCONCLUSIVE", 0, "n3 lost its session once")
+    (promise, _) = found.promises
+    assert promise.verdict == "HELD"
+    assert "n3 lost its session once" in " ".join(render_text(found).split())
 
 
 def test_what_servers_said_is_text_on_the_page(tmp_path: Path) -> None:

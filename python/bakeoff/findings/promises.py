@@ -10,8 +10,8 @@ from pydantic import Field
 
 from ..bundle.read import Bundle
 from ..model.boundary import Document, ScheduleEvidence
-from ..model.records.verification import Proof, VerificationRecord
-from ..verify.histories import NAMES, head_words, title_words
+from ..model.records.verification import JudgedRecord, Proof, VerificationRecord
+from ..verify.histories import NAMES, head_words, judged_under_load, title_words
 from ..verify.isolation import SCHEDULES, answers_of, end_words, example, statement_of, verdict, violations
 from ..verify.verdicts import behaves_like_of, level_words, outcomes, verdict_of, violation_words
 
@@ -73,7 +73,7 @@ class PromiseAnswer(Document):
 
 def promise_answers(bundle: Bundle) -> list[PromiseAnswer]:
     """In the order of the plan's cells; empty where the plan does not ask for checks."""
-    found = [_answer(record) for record in bundle.verifications]
+    found = [_answer(record, _under_load(bundle, record)) for record in bundle.verifications]
     missing: dict[tuple[str, str], PromiseAnswer] = {}
     unverified = set(bundle.unverified)
     for cell in (cell for cell in bundle.plan.cells if cell.id in unverified):
@@ -92,13 +92,23 @@ def promises_by_cell(bundle: Bundle) -> dict[str, PromiseAnswer]:
     return found
 
 
-def _answer(record: VerificationRecord) -> PromiseAnswer:
+def _under_load(bundle: Bundle, record: VerificationRecord) -> JudgedRecord | None:
+    """What the probes next to the runs saw, where the plan asks for them."""
+    runs = (run for run in bundle.runs if run.cell in record.cells)
+    return judged_under_load([run.staleness_probe for run in runs if run.staleness_probe is not None])
+
+
+def _answer(record: VerificationRecord, under_load: JudgedRecord | None) -> PromiseAnswer:
+    """Too few reads under load leave the verdict as it is: few runs are long enough."""
+    own = verdict_of(record)
+    if under_load is not None:
+        record = record.model_copy(update={"judged": [*record.judged, under_load]})
     return PromiseAnswer(
         cells=record.cells,
         system=record.label,
         product=f"{record.product} {record.version}".strip(),
         level=level_words(record),
-        verdict=verdict_of(record),
+        verdict=VIOLATED if under_load is not None and under_load.verdict == VIOLATED else own,
         why_not=record.not_applicable,
         behaves_like=behaves_like_of(record),
         broken=violation_words(record),

@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...findings.promises import NOT_CHECKED, PromiseAnswer
+from ...verify.histories import NAMES
 
 HEADS = ("level", "promise", "behaves like", "what happened")
+#: With its figures, since those of the load are next to it.
+_PROBED = NAMES["under load"]
 #: Below a table of promises.
 MEANING = "HELD: nothing happened that the vendor's documentation excludes; that does not prove that it cannot happen."
 
@@ -29,9 +32,10 @@ def promise_row(promise: PromiseAnswer) -> list[str]:
     """After the system's name, as HEADS names it."""
     schedules = [check.words for check in promise.checks if check.name == "schedules"]
     others = [f"{check.name}: {check.verdict}" for check in promise.checks if _is_told(check.name, check.verdict)]
-    happened = "; ".join([*schedules, *others]) or promise.why_not or "-"
+    probed = [f"{check.name}: {check.words}" for check in promise.checks if check.name == _PROBED]
+    happened = "; ".join([*schedules, *others, *probed]) or promise.why_not or "-"
     return [promise.level, promise.verdict, promise.behaves_like or "-", happened]
 
 
 def _is_told(name: str, verdict: str) -> bool:
-    return name != "schedules" and verdict in ("VIOLATED", "INCONCLUSIVE")
+    return name not in ("schedules", _PROBED) and verdict in ("VIOLATED", "INCONCLUSIVE")
