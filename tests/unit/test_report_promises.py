@@ -108,7 +108,7 @@ def test_stale_reads_under_load_violate_what_one_node_promises(tmp_path: Path) -
     assert code_of(bundle, found) is ExitCode.CHECK_FAILED
 
 
-def test_reads_under_load_are_told_with_their_figures_and_too_few_of_them_change_no_verdict(tmp_path: Path) -> None:
+def test_reads_under_load_have_their_figures_and_too_few_of_them_change_no_verdict(tmp_path: Path) -> None:
     _, found = probed(tmp_path, "INCONCLUSIVE", 0, "n3 lost its session once")
     (promise, _) = found.promises
     assert promise.verdict == "HELD"
