@@ -63,7 +63,7 @@ def test_a_violation_is_on_the_first_screen_in_the_comparison_and_in_the_exit_co
     text = render_text(found)
     assert "baseline, VIOLATED" in text
     assert re.search(r"mariadb +[\d,]+ +\S+ to \S+ +VIOLATED", text)
-    assert "appends to lists: VIOLATED" in text
+    assert "G1a, P4, G2; VIOLATED: appends to lists" in text
     assert code_of(bundle, found) is ExitCode.CHECK_FAILED
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 _INNODB = ("MariaDB", "MySQL", "Percona Server")
 #: InnoDB with `innodb_snapshot_isolation`, on by default from here on.
-_SETTING = "innodb_snapshot_isolation"
+SNAPSHOT_SETTING = "innodb_snapshot_isolation"
 _ON_FROM = (11, 6, 2)
 
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html"
@@ -163,6 +163,6 @@ def _meaning(product: str, version: str, settings: Mapping[str, str], level: str
 def _has_snapshots(product: str, version: str, settings: Mapping[str, str]) -> bool:
     if product != "MariaDB":
         return False
-    if said := settings.get(_SETTING):
+    if said := settings.get(SNAPSHOT_SETTING):
         return said.upper() in ("ON", "1")
     return tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) >= _ON_FROM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import __version__
@@ -92,13 +92,16 @@ class Target:
         return writer, done, facts
 
     def with_runs_there(self, plan: ResolvedPlan) -> tuple[ResolvedPlan, Counter[str]]:
-        """The plan as it would be continued, and by cell the runs that exist already and are not repeated; none of a
-        new bundle."""
+        """The plan as it would be continued, without checks that are whole, and by cell the runs that exist already and
+        are not repeated; none of a new bundle."""
         bundle = Bundle.open(self.to_continue(plan)) if self.resume else None
         if bundle is None or not bundle.runs:
             return plan, Counter()
         standing = self._repeats(bundle, plan.record).standing()
-        return with_levels_of(plan, bundle.plan), Counter(run.cell for run in standing if run.state == "done")
+        found = with_levels_of(plan, bundle.plan)
+        if not unverified(found.record, bundle):
+            found = replace(found, verify=None)
+        return found, Counter(run.cell for run in standing if run.state == "done")
 
     def is_whole(self, plan: ResolvedPlan) -> bool:
         """Whether the bundle to continue has everything already. (The runs of a search decide what is left of it.)"""

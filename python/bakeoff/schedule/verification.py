@@ -23,6 +23,7 @@ from ..model.boundary import (
     TransactionsExperiment,
 )
 from ..model.isolation import allowed_anomalies, claimed_level
+from ..model.levels import settings_of_sessions
 from ..model.records.verification import JudgedRecord, VerificationRecord
 from ..plan.document.tables import VerifyTable
 from ..plan.resolved import ResolvedPlan
@@ -81,7 +82,8 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
     began = time.monotonic()
     system, facts = instance.system, instance.facts(subject.cell)
     level = subject.level or facts.portable.get("isolation", "")
-    allowed = allowed_anomalies(facts.product, facts.version, facts.settings, level)
+    settings = settings_of_sessions(instance.plan.record, subject.cell.record, facts)
+    allowed = allowed_anomalies(facts.product, facts.version, settings, level)
 
     def carry_out(experiment: Experiment, parts: str) -> Any:
         def progress(at: Progress) -> None:

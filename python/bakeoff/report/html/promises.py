@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...findings.promises import PromiseAnswer
-from ...verify.isolation import MEANINGS
+from ..words.promises import verdict_meanings
 
 
 def promise_section(promises: list[PromiseAnswer]) -> dict[str, Any] | None:
@@ -22,10 +22,9 @@ def promise_section(promises: list[PromiseAnswer]) -> dict[str, Any] | None:
         first = len(violations) + 1 if one.violations else 0
         rows.append({"found": one, "cells": [by_name.get(name) for name in checks], "violation": first})
         violations += [{"system": one.system, "level": one.level, "found": found} for found in one.violations]
-    seen = {one.verdict for one in promises} | {check.verdict for one in promises for check in one.checks}
     return {
         "checks": checks,
         "rows": rows,
-        "meanings": {word: meaning for word, meaning in MEANINGS.items() if word in seen},
+        "meanings": verdict_meanings(promises),
         "violations": violations,
     }

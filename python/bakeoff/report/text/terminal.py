@@ -21,7 +21,7 @@ from ..words.faults import row_words
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import value_words
 from ..words.promises import HEADS as PROMISE_HEADS
-from ..words.promises import MEANING, promise_row
+from ..words.promises import promise_row, verdict_meanings
 from ..words.shapes import finding_words
 from .first_screen import first_lines
 
@@ -131,7 +131,8 @@ def _promises(answer: Answer) -> Iterator[str]:
     yield from ("", "What the systems keep of what they promise (the report shows each violation):")
     head = ["system", *PROMISE_HEADS]
     yield from table(head, [[one.system, *promise_row(one)] for one in answer.promises], left=set(range(len(head))))
-    yield from _wrapped(MEANING)
+    for words in verdict_meanings(answer.promises):
+        yield from _wrapped(words)
 
 
 def _dashes(answer: Answer) -> Iterator[str]:

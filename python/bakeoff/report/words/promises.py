@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from ...findings.promises import NOT_CHECKED, PromiseAnswer
 from ...verify.histories import NAMES
+from ...verify.isolation import MEANINGS
 
 HEADS = ("level", "promise", "behaves like", "what happened")
-#: With its figures, since those of the load are next to it.
+#: Verdicts of single checks that are named next to what the schedules showed.
+_TOLD = ("VIOLATED", "INCONCLUSIVE")
+#: Has its figures instead: those of the load are next to it.
 _PROBED = NAMES["under load"]
-#: Below a table of promises.
-MEANING = "HELD: nothing happened that the vendor's documentation excludes; that does not prove that it cannot happen."
 
 
 def violation_clauses(promises: Sequence[PromiseAnswer]) -> list[str]:
@@ -30,12 +31,15 @@ def promise_sentences(promises: Sequence[PromiseAnswer]) -> list[str]:
 
 def promise_row(promise: PromiseAnswer) -> list[str]:
     """After the system's name, as HEADS names it."""
-    schedules = [check.words for check in promise.checks if check.name == "schedules"]
-    others = [f"{check.name}: {check.verdict}" for check in promise.checks if _is_told(check.name, check.verdict)]
-    probed = [f"{check.name}: {check.words}" for check in promise.checks if check.name == _PROBED]
-    happened = "; ".join([*schedules, *others, *probed]) or promise.why_not or "-"
-    return [promise.level, promise.verdict, promise.behaves_like or "-", happened]
+    happened = [check.words for check in promise.checks[:1]]
+    for word in _TOLD:
+        if names := [check.name for check in promise.checks[1:] if check.verdict == word and check.name != _PROBED]:
+            happened.append(f"{word}: {', '.join(names)}")
+    happened += [f"{check.name}: {check.words}" for check in promise.checks if check.name == _PROBED]
+    return [promise.level, promise.verdict, promise.behaves_like or "-", "; ".join(happened) or promise.why_not or "-"]
 
 
-def _is_told(name: str, verdict: str) -> bool:
-    return name not in ("schedules", _PROBED) and verdict in ("VIOLATED", "INCONCLUSIVE")
+def verdict_meanings(promises: Sequence[PromiseAnswer]) -> list[str]:
+    """Of those that are shown, a sentence each."""
+    seen = {one.verdict for one in promises} | {check.verdict for one in promises for check in one.checks}
+    return [f"{word}: {meaning}." for word, meaning in MEANINGS.items() if word in seen]
