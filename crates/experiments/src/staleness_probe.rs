@@ -99,14 +99,13 @@ impl Probe {
         let Ok(Message::Seen(mut seen)) = self.messages.recv_timeout(PATIENCE) else {
             return failed("the probe did not end with the run".into());
         };
-        if seen.sessions > 0 {
-            match self.messages.recv_timeout(PATIENCE) {
-                Ok(Message::Dropped(Ok(()))) => {}
-                Ok(Message::Dropped(Err(trouble))) => seen.troubles.push(trouble.what),
-                _ => seen
-                    .troubles
-                    .push("its table could not be dropped in time".into()),
-            }
+        match self.messages.recv_timeout(PATIENCE) {
+            Ok(Message::Dropped(Err(trouble))) => seen.troubles.push(trouble.what),
+            Err(RecvTimeoutError::Timeout) => seen
+                .troubles
+                .push("its table could not be dropped in time".into()),
+            // Or there was none.
+            _ => {}
         }
         seen
     }
