@@ -45,8 +45,10 @@ LOAD: Mapping[str, LoadParameter] = {
 }
 #: Those that [systems.NAME] may say, too: levels that mean the same on every system.
 PORTABLE = ("durability", "isolation", "consistency")
+#: Of a managed server: storage that bakeoff slows, as a table in the plan and in words among the facts.
+STORAGE = "storage"
 #: Tables inside a system's table.
-SYSTEM_TABLES = ("settings", "session", "start")
+SYSTEM_TABLES = ("settings", "session", "start", STORAGE)
 #: How a system stores its tables.
 TABLE_FORMAT = "table_format"
 #: How a system's records are reached: by SQL, or below it.
