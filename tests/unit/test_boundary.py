@@ -34,6 +34,7 @@ MIRRORED = {
 VARIANTS = {
     *("Closed", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"),
     *("IsolationExperiment", "TransactionsExperiment", "StalenessExperiment", "StepAnswer"),
+    *("LedgerExperiment", "LedgerFoundExperiment"),
 }
 RENAMED = {"HistogramDoc": "Histogram"}
 TAGS = {"event", "answer"}

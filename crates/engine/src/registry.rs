@@ -10,7 +10,7 @@ use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{ExperimentSpec, Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
@@ -139,6 +139,13 @@ mod workloads {
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
     let make = client(spec)?.make;
     if spec.phase == Phase::Verify {
+        if spec
+            .experiment
+            .as_ref()
+            .is_some_and(ExperimentSpec::is_of_records)
+        {
+            return bakeoff_experiments::execute_on_records(spec, make.records(spec)?, &control, &sink);
+        }
         let sql = make.sql().ok_or_else(|| no_sql(&spec.driver.kind))?;
         return bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink);
     }

@@ -102,7 +102,9 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         Some(ExperimentSpec::Isolation { blocked_after_s, .. }) => {
             positive(*blocked_after_s, "experiment.blocked_after_s")?;
         }
-        Some(ExperimentSpec::Transactions { seconds, .. }) => positive(*seconds, "experiment.seconds")?,
+        Some(ExperimentSpec::Transactions { seconds, .. } | ExperimentSpec::Ledger { seconds, .. }) => {
+            positive(*seconds, "experiment.seconds")?;
+        }
         Some(ExperimentSpec::Staleness {
             seconds,
             writes_per_s,
@@ -113,7 +115,7 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
             positive(*writes_per_s, "experiment.writes_per_s")?;
             positive(*reads_per_s, "experiment.reads_per_s")?;
         }
-        None => {}
+        Some(ExperimentSpec::LedgerFound { .. }) | None => {}
     }
     if let Some(rate) = spec.latency_probe_rate_ops_per_s {
         positive(rate, "latency_probe_rate_ops_per_s")?;

@@ -130,7 +130,26 @@ class StalenessExperiment(Document):
     folder: str | None = None
 
 
-Experiment = Annotated[IsolationExperiment | TransactionsExperiment | StalenessExperiment, Field(discriminator="kind")]
+class LedgerExperiment(Document):
+    """Inserts until the system ends, and a ledger of what was acknowledged: a file for each session in the folder."""
+
+    kind: Literal["ledger"] = "ledger"
+    folder: str
+    #: Number of each session's first record.
+    first: int = 0
+    sessions: int = 4
+    seconds: float = 6.0
+
+
+class LedgerFoundExperiment(Document):
+    """The keys that exist afterwards, written into the file `found` of the folder."""
+
+    kind: Literal["ledger_found"] = "ledger_found"
+    folder: str
+
+
+SqlExperiment = IsolationExperiment | TransactionsExperiment | StalenessExperiment
+Experiment = Annotated[SqlExperiment | LedgerExperiment | LedgerFoundExperiment, Field(discriminator="kind")]
 
 
 class StepAnswer(Document):

@@ -1,4 +1,4 @@
-//! What a phase `verify` does: a few sessions carry out statements in a given order.
+//! What a phase `verify` does: a few sessions carry out statements, and what comes of it is evidence.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,10 +56,35 @@ pub enum ExperimentSpec {
         #[serde(default)]
         folder: Option<String>,
     },
+    /// Records are inserted, a transaction each, until the time is over or the system ends, and each session notes in a
+    /// file of its own what it sent and what was acknowledged (docs/method/power-loss.md).
+    Ledger {
+        /// Where these files are, `0.ledger` and so on: not among the data.
+        folder: String,
+        /// Number of each session's first record: what an earlier ledger left has others.
+        #[serde(default)]
+        first: u64,
+        #[serde(default = "four")]
+        sessions: u32,
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+    },
+    /// Writes the keys that exist afterwards into the file `found` of this folder.
+    LedgerFound { folder: String },
+}
+
+impl ExperimentSpec {
+    /// It needs records, and no SQL.
+    pub fn is_of_records(&self) -> bool {
+        matches!(self, Self::Ledger { .. } | Self::LedgerFound { .. })
+    }
 }
 
 fn three() -> u32 {
     3
+}
+fn four() -> u32 {
+    4
 }
 fn six() -> u32 {
     6
