@@ -17,6 +17,8 @@ from bakeoff.provision.own_programs import places
 
 PROGRAM = "bakeoff-powerloss"
 LIBRARY = "libbakeoff_powerloss.so"
+#: What words of slowed storage begin with.
+SLOWED = "slowed by bakeoff: "
 #: It waits for killed processes to be gone, and writes back what they had not synced.
 _TIMEOUT_S = 120.0
 _NOT_JUDGED = 1
@@ -39,7 +41,7 @@ class Storage:
         jitter = f" ± {self.jitter}" if self.jitter else ""
         sync = f"a sync takes {self.sync_latency}{jitter} or more" if self.sync_latency else ""
         bandwidth = f"at most {self.bandwidth}/s are written" if self.bandwidth else ""
-        return f"slowed by bakeoff: {' and '.join(filter(None, [sync, bandwidth]))}"
+        return f"{SLOWED}{' and '.join(filter(None, [sync, bandwidth]))}"
 
 
 def found() -> tuple[Path, Path]:

@@ -13,11 +13,11 @@ from ..errors import PlanError
 from ..fleet.engine_program import listed
 from ..fleet.engines import Host
 from ..model.boundary import (
-    Experiment,
     IsolationEvidence,
     IsolationExperiment,
     IsolationName,
     Progress,
+    SqlExperiment,
     StalenessExperiment,
     TransactionsExperiment,
 )
@@ -87,7 +87,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], l
             continue
         own = cast("IsolationName | None", cell.record.isolation)
         levels = list(driver.capabilities["isolation"]) if every_level else [own]
-        subject = found.setdefault(_options_of(cell), Subject(cell, []))
+        subject = found.setdefault(options_of(cell), Subject(cell, []))
         subject.levels.extend(level for level in levels if level not in subject.levels)
     if not found:
         raise PlanError(
@@ -98,7 +98,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], l
     return list(found.values()), list(dict.fromkeys(refused))
 
 
-def _options_of(cell: Cell) -> str:
+def options_of(cell: Cell) -> str:
     return f"{cell.record.system} {cell.system_options!r} {cell.record.durability}"
 
 
@@ -152,7 +152,7 @@ def _verify_level(
     name = level or facts.portable.get("isolation", "")
     allowed = allowed_anomalies(facts.product, facts.version, facts.settings, name)
 
-    def carry_out(experiment: Experiment, parts: str) -> Any:
+    def carry_out(experiment: SqlExperiment, parts: str) -> Any:
         def progress(at: Progress) -> None:
             tell(f"{cell.record.system} at {name or 'its own level'}: {at.done} of {at.total} {parts}")
 

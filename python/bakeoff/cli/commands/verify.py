@@ -11,7 +11,10 @@ from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
+    from ...plan.resolved import ResolvedPlan
     from ...verify.carry_out import Verified
+
+CRASHES_MAX = 10_000
 
 
 def add(commands: Commands) -> None:
@@ -26,7 +29,8 @@ def add(commands: Commands) -> None:
         " reads are. All are compared with what the vendor says. No load runs, and the plan's own tables are not"
         " touched.",
         epilog="example:\n  bakeoff verify my.toml\n  bakeoff verify my.toml --every-level\n"
-        "  bakeoff verify my.toml --only mariadb --show P4",
+        "  bakeoff verify my.toml --only mariadb --show P4\n"
+        "  bakeoff verify my.toml --cuts 50 --kills 50",
     )
     add_plan(p)
     p.add_argument(
@@ -66,6 +70,17 @@ def add(commands: Commands) -> None:
         metavar="DIR",
         help="also write what each session of the random transactions sent and was answered, as JSON lines",
     )
+    p.add_argument(
+        "--cuts",
+        type=_crashes,
+        default=0,
+        metavar="N",
+        help="instead of all this, kill each managed system N times in the middle of inserts, take away what it had not"
+        " synced as a power loss does, and look for the acknowledged ones",
+    )
+    p.add_argument(
+        "--kills", type=_crashes, default=0, metavar="N", help="the same without a power loss: the process alone ends"
+    )
     p.add_argument("--tries", type=_tries, default=3, metavar="N", help="run each schedule N times (default: 3)")
     p.add_argument(
         "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
@@ -78,6 +93,12 @@ def add(commands: Commands) -> None:
 def _tries(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 100")
+    return int(text)
+
+
+def _crashes(text: str) -> int:
+    if not text.isdecimal() or int(text) > CRASHES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to {CRASHES_MAX:,}")
     return int(text)
 
 
@@ -99,6 +120,8 @@ def run(options: argparse.Namespace) -> int:
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
+    if options.cuts or options.kills:
+        return _crash(plan, options)
     chosen, refused = subjects(plan, every_level=options.every_level)
     for warning in plan.warnings:
         say(f"warning: {warning}")
@@ -125,6 +148,44 @@ def run(options: argparse.Namespace) -> int:
     else:
         _tell_end(found)
     return ExitCode.CHECK_FAILED if violated else ExitCode.DONE
+
+
+def _crash(plan: ResolvedPlan, options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ...schedule.machine_sharing import claim, cores_of_all
+    from ...verify.crashes import crash
+    from ...verify.ledger import MEANINGS
+    from ..progress import Line
+
+    for name, why in plan.skipped.items():
+        say(f"note: {name} is left out: {why}")
+    view, found = Line(quiet=options.quiet), []
+    with claim(cores_of_all(plan), plan.record.title, options.beside, say):
+        try:
+            for one in crash(plan, view.doing, cuts=options.cuts, kills=options.kills, work=options.work_dir):
+                found.append(one)
+                if not options.json:
+                    view.close()
+                    product = f" ({one.product} {one.version})" if one.product else ""
+                    level = f" at durability {one.durability}" if one.durability else ""
+                    show(f"{one.label}{product}{level}: {one.verdict}")
+                    show(hanging([[f"  {each.kind}s", f"{each.words}; {each.verdict}"] for each in one.crashes]))
+                    show()
+        finally:
+            view.close()
+    if options.json:
+        verdicts = [[each.verdict for each in one.crashes] for one in found]
+        documents = [{**asdict(one), "verdict": one.verdict} for one in found]
+        for document, words in zip(documents, verdicts, strict=True):
+            for each, word in zip(document["crashes"], words, strict=True):
+                each["verdict"] = word
+        print_json({"survived": documents})
+    else:
+        seen = dict.fromkeys(each.verdict for one in found for each in one.crashes)
+        show(hanging([[word, MEANINGS[word]] for word in seen]))
+        show("How power is cut: docs/method/power-loss.md")
+    return ExitCode.CHECK_FAILED if any(one.verdict == "VIOLATED" for one in found) else ExitCode.DONE
 
 
 def _refuse_unknown(name: str) -> None:

@@ -15,6 +15,7 @@ from ...model.peers import peer_words
 from ...model.records.bundle import CONTINUED
 from ...model.records.plan import EXISTING_PREFIX, PlanRecord, price_words
 from ...model.records.run import RunRecord
+from ...provision.powerloss import SLOWED
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0
@@ -126,12 +127,13 @@ def _packagers(bundle: Bundle) -> str:
 
 def _slowed(bundle: Bundle) -> str:
     """Of servers whose storage bakeoff slows."""
-    words = dict.fromkeys(facts.portable[STORAGE] for facts in bundle.facts.values() if STORAGE in facts.portable)
+    told = (facts.portable[STORAGE] for facts in bundle.facts.values() if STORAGE in facts.portable)
+    words = dict.fromkeys(one.removeprefix(SLOWED) for one in told)
     if not words:
         return ""
     return (
-        f"Storage was {'; '.join(words)}. The library that slows it takes up to a microsecond of each write itself, and"
-        " nothing slows reads: the figures show what waiting for a sync costs, not what a device would do."
+        f"Storage was {SLOWED}{'; '.join(words)}. The library that slows it takes up to a microsecond of each write"
+        " itself, and nothing slows reads: the figures show what waiting for a sync costs, not what a device would do."
     )
 
 
