@@ -4,6 +4,7 @@
 mod bank;
 mod brute_force;
 mod builders;
+mod convergence;
 mod export;
 mod graph;
 mod large;
