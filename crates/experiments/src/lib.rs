@@ -5,8 +5,10 @@
 //! - [`play`]: several of them by a script, with the blocked ones waiting;
 //! - [`isolation`]: scripts that provoke the anomalies by which levels of isolation are defined;
 //! - [`transactions`]: random ones, whose history is judged;
-//! - [`staleness`]: versions that are written and read on every node.
+//! - [`staleness`]: versions that are written and read on every node;
+//! - [`convergence`]: rows that sessions write at the same time, and what every node holds afterwards.
 mod actor;
+mod convergence;
 mod isolation;
 mod play;
 mod shared;
@@ -117,6 +119,7 @@ pub fn execute(
             claim,
             session_setup,
             folder,
+            nodes_back_within_s,
         } => Ok(transactions::Transactions {
             stage: stage.clone(),
             sessions: (*sessions).max(1),
@@ -124,6 +127,7 @@ pub fn execute(
             claim: claim.as_deref().map(level).transpose()?,
             session_setup: session_setup.clone(),
             folder: folder.clone(),
+            nodes_back_within: Duration::from_secs_f64(*nodes_back_within_s),
         }
         .run(sink)?),
         ExperimentSpec::Staleness {
@@ -149,6 +153,19 @@ pub fn execute(
             folder: folder.clone(),
         }
         .run(sink)?),
+        ExperimentSpec::Convergence {
+            seconds,
+            deadline_s,
+            session_setup,
+        } => serde_json::to_value(
+            convergence::Convergence {
+                stage: stage.clone(),
+                duration: Duration::from_secs_f64(*seconds),
+                deadline: Duration::from_secs_f64(*deadline_s),
+                session_setup: session_setup.clone(),
+            }
+            .run(sink)?,
+        ),
     };
     stage.driver.close()?;
     Ok(RunResult {

@@ -1,6 +1,6 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
-use crate::actor::open;
+use crate::actor::{ended, open};
 use crate::shared::{Table, found, gather, write_history};
 use crate::{Stage, place_of};
 use bakeoff_histories::History;
@@ -11,7 +11,7 @@ use bakeoff_measure::threads::ready::ready;
 use bakeoff_measure::{Sink, runner, threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::random::SplitMix64;
 use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::time::{now_ns, sleep, sleep_until};
@@ -240,10 +240,7 @@ impl User {
             Ok(()) => Ended::Ok,
             Err(error) => {
                 at.is_lost = error.connection_lost;
-                match error.outcome {
-                    Outcome::Fail(_) => Ended::Fail,
-                    _ => Ended::Unknown,
-                }
+                ended(&error)
             }
         };
         self.note(at.node, outcome, call_ns, MicroOp::Write(key, version), records);

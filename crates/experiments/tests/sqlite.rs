@@ -10,6 +10,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 fn verify(folder: &Path, journal: &str, begin: &str) -> Result<IsolationEvidence, Trouble> {
+    let experiment = serde_json::json!({ "kind": "isolation", "tries": 1, "blocked_after_s": 0.05 });
+    Ok(serde_json::from_value(evidence(folder, journal, begin, experiment)?).unwrap())
+}
+
+fn evidence(
+    folder: &Path,
+    journal: &str,
+    begin: &str,
+    experiment: serde_json::Value,
+) -> Result<serde_json::Value, Trouble> {
     let document = serde_json::json!({
         "format": 1,
         "phase": "verify",
@@ -18,13 +28,12 @@ fn verify(folder: &Path, journal: &str, begin: &str) -> Result<IsolationEvidence
         },
         "workload": { "kind": "ycsb" },
         "timeout_s": 2,
-        "experiment": { "kind": "isolation", "tries": 1, "blocked_after_s": 0.05 },
+        "experiment": experiment,
     });
     let spec: RunSpec = serde_json::from_value(document).unwrap();
     let driver = DRIVER.client.make.sql().unwrap()(&spec)?;
     let sink: bakeoff_measure::Sink = Arc::new(|_| {});
-    let result = execute(&spec, driver, &Arc::new(Control::default()), &sink)?;
-    Ok(serde_json::from_value(result.evidence).unwrap())
+    Ok(execute(&spec, driver, &Arc::new(Control::default()), &sink)?.evidence)
 }
 
 struct Folder(std::path::PathBuf);
@@ -64,6 +73,22 @@ fn sqlite_lets_no_anomaly_happen() {
             assert_eq!(unanswered.count(), 0, "{only:#?}");
         }
     }
+}
+
+#[test]
+fn one_copy_has_every_acknowledged_write() {
+    let folder = Folder::new("one-copy");
+    let experiment = serde_json::json!({ "kind": "convergence", "seconds": 1.0 });
+    let report = evidence(&folder.0, "wal", "immediate", experiment).unwrap();
+    for property in ["delivery", "termination", "validity", "convergence"] {
+        assert_eq!(report[property]["count"], 0, "{report:#}");
+    }
+    assert!(
+        report["writes_ok"].as_u64() > report["rounds"].as_u64(),
+        "{report:#}"
+    );
+    assert!(report["converged_after_ns"].as_i64().is_some(), "{report:#}");
+    assert_eq!(report["later_samples"], 5);
 }
 
 #[test]

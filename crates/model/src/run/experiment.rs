@@ -37,6 +37,9 @@ pub enum ExperimentSpec {
         /// Where histories are written, a file each; absent: nowhere.
         #[serde(default)]
         folder: Option<String>,
+        /// Faults are carried out meanwhile: how long nodes may be away once the time is over. 0: none.
+        #[serde(default)]
+        nodes_back_within_s: f64,
     },
     /// How old is what is read on each node, and what a session may expect of its own past.
     Staleness {
@@ -56,6 +59,17 @@ pub enum ExperimentSpec {
         #[serde(default)]
         folder: Option<String>,
     },
+    /// Whether all nodes hold the same once nobody writes any more: rounds in which sessions write a row at the same time.
+    Convergence {
+        /// No round begins later.
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+        /// After the last write, until all nodes must hold the same.
+        #[serde(default = "ten_seconds")]
+        deadline_s: f64,
+        #[serde(default)]
+        session_setup: Vec<String>,
+    },
 }
 
 fn three() -> u32 {
@@ -66,6 +80,9 @@ fn six() -> u32 {
 }
 fn six_seconds() -> f64 {
     6.0
+}
+fn ten_seconds() -> f64 {
+    10.0
 }
 fn six_hundred() -> f64 {
     600.0
