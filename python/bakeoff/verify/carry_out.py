@@ -21,7 +21,7 @@ from ..model.boundary import (
     StalenessExperiment,
     TransactionsExperiment,
 )
-from ..model.isolation import allowed_anomalies, claimed_level
+from ..model.isolation import claimed_level
 from ..model.resolve import ListedDriver
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import new_instance
@@ -29,6 +29,7 @@ from ..schedule.instance import Instance, file_name
 from ..systems import SYSTEMS
 from .histories import OF_ONE_NODE, Judged, judged, judged_reads
 from .isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
+from .promises import promised, refuse_level_of_session, refuse_outsiders
 
 #: The experiments' tables, as the engine calls them.
 TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", "bakeoff_probe"]
@@ -85,6 +86,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], l
         if driver is None or "sql" not in driver.workloads or driver.kind in _UNTRIED:  # sql needs transactions
             refused.append(cell.record.system)
             continue
+        refuse_level_of_session(cell)
         own = cast("IsolationName | None", cell.record.isolation)
         levels = list(driver.capabilities["isolation"]) if every_level else [own]
         subject = found.setdefault(_options_of(cell), Subject(cell, []))
@@ -121,6 +123,7 @@ def verify(
                 stops.callback(instance.stop)
                 tell(f"{subject.cell.record.system}: starting")
                 instance.open()
+                refuse_outsiders(instance.system)
                 several = sum(one.cell.record.system == subject.cell.record.system for one in chosen) > 1
                 label = subject.cell.record.label if several else subject.cell.record.system
                 for number, level in enumerate(subject.levels):
@@ -150,11 +153,12 @@ def _verify_level(
     cell, system = instance.cell, instance.system
     facts = instance.facts(cell)
     name = level or facts.portable.get("isolation", "")
-    allowed = allowed_anomalies(facts.product, facts.version, facts.settings, name)
+    allowed = promised(cell, facts, name)
 
     def carry_out(experiment: Experiment, parts: str) -> Any:
         def progress(at: Progress) -> None:
-            tell(f"{cell.record.system} at {name or 'its own level'}: {at.done} of {at.total} {parts}")
+            if at.total:  # else nodes are waited for
+                tell(f"{cell.record.system} at {name or 'its own level'}: {at.done} of {at.total} {parts}")
 
         experiment.session_setup = list(system.lock_limit)
         with instance.own_tables(TABLES):
@@ -173,12 +177,12 @@ def _verify_level(
         folder = place and str(place.absolute())
         claim = claimed_level(allowed, multi_writer=system.multi_writer and len(system.nodes()) > 1)
         random = TransactionsExperiment(seconds=asked.seconds, claim=claim, folder=folder)
-        found = judged(carry_out(random, "kinds of transactions"))
+        found = judged(carry_out(random, "seconds of transactions"))
         if reads:
             nodes = len(system.nodes())
             claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
-            found += judged_reads(carry_out(versions, "parts"), nodes)
+            found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
     return Verified(
         system=cell.record.system,
         label=label,
