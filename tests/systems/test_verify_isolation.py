@@ -102,10 +102,14 @@ def test_between_nodes_of_a_cluster_old_values_are_read(tmp_path: Path) -> None:
     short = ("--schedule", "P4", "--schedule", "G2-item", "--seconds", "1.5", "--set", "isolation=serializable")
     found = verified(tmp_path, "galera", *short)["serializable"]
     assert [one["anomaly_tries"] for one in found["schedules"]] == [0, 0]
-    lists, _, _, old, sessions, _ = found["histories"]
+    lists, _, _, old, sessions, _, agree = found["histories"]
     assert lists["verdict"] != "VIOLATED"
     assert not old["words"].startswith("0 of "), old["words"]
     assert "read your writes broken" in sessions["words"]
+    assert agree["verdict"] in ("HELD", "INCONCLUSIVE"), agree
+    assert agree["report"]["conflicts"] > 20
+    assert agree["report"]["writes_ok"] > agree["report"]["rounds"]
+    assert "the same on all nodes" in agree["words"]
 
 
 def test_a_system_without_sql_is_refused(tmp_path: Path) -> None:

@@ -114,6 +114,8 @@ class TransactionsExperiment(Document):
     claim: Literal["read-uncommitted", "read-committed", "snapshot", "serializable"] | None = None
     session_setup: list[str] = Field(default_factory=list)
     folder: str | None = None
+    #: Of nodes that faults ended meanwhile, after the last transaction; 0: no faults.
+    nodes_back_within_s: float = 0.0
 
 
 class StalenessExperiment(Document):
@@ -130,7 +132,20 @@ class StalenessExperiment(Document):
     folder: str | None = None
 
 
-Experiment = Annotated[IsolationExperiment | TransactionsExperiment | StalenessExperiment, Field(discriminator="kind")]
+class ConvergenceExperiment(Document):
+    """Whether all nodes hold the same rows once nobody writes any more."""
+
+    kind: Literal["convergence"] = "convergence"
+    #: No round begins later.
+    seconds: float = 6.0
+    deadline_s: float = 10.0
+    session_setup: list[str] = Field(default_factory=list)
+
+
+Experiment = Annotated[
+    IsolationExperiment | TransactionsExperiment | StalenessExperiment | ConvergenceExperiment,
+    Field(discriminator="kind"),
+]
 
 
 class StepAnswer(Document):

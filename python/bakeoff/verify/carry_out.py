@@ -13,6 +13,7 @@ from ..errors import PlanError
 from ..fleet.engine_program import listed
 from ..fleet.engines import Host
 from ..model.boundary import (
+    ConvergenceExperiment,
     Experiment,
     IsolationEvidence,
     IsolationExperiment,
@@ -27,6 +28,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import new_instance
 from ..schedule.instance import Instance, file_name
 from ..systems import SYSTEMS
+from .convergence import judged_convergence
 from .histories import OF_ONE_NODE, Judged, judged, judged_reads
 from .isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
 from .promises import promised, refuse_level_of_session, refuse_outsiders
@@ -183,6 +185,9 @@ def _verify_level(
             claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
+            if nodes > 1:
+                rounds = ConvergenceExperiment(seconds=asked.seconds)
+                found.append(judged_convergence(carry_out(rounds, "rows"), nodes))
     return Verified(
         system=cell.record.system,
         label=label,

@@ -24,6 +24,7 @@ NAMES = {
     "staleness": "reads of old values",
     "sessions": "sessions' own past",
     "one copy": "reads as of one copy",
+    "convergence": "nodes agree",
 }
 
 
@@ -56,8 +57,8 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
     if stale["stale"]:
         behind = stale["versions_behind"]["max"]
         words += (
-            f"; replaced {_ms(age['p50'])} before (at most {_ms(age['max'])}, {behind} versions behind);"
-            f" windows of writes p99 {_ms(window['p99'])}, at most {_ms(window['max'])}"
+            f"; replaced {milliseconds(age['p50'])} before (at most {milliseconds(age['max'])}, {behind} versions"
+            f" behind); windows of writes p99 {milliseconds(window['p99'])}, at most {milliseconds(window['max'])}"
         )
     if report["impossible_reads"]:
         words += f"; {report['impossible_reads']:,} reads of values that nobody had written"
@@ -85,7 +86,7 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
 _WORST = ("OBSERVED", "HELD", "INCONCLUSIVE", "VIOLATED")
 
 
-def _ms(value_ns: float) -> str:
+def milliseconds(value_ns: float) -> str:
     return f"{value_ns / 1e6:,.3g} ms"
 
 
