@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from ..model.boundary import (
     StalenessExperiment,
     TransactionsExperiment,
 )
+from ..model.faults import FaultRecord
 from ..model.isolation import claimed_level
 from ..model.resolve import ListedDriver
 from ..plan.resolved import Cell, ResolvedPlan
@@ -29,6 +30,7 @@ from ..provision.instance import new_instance
 from ..schedule.instance import Instance, file_name
 from ..systems import SYSTEMS
 from .convergence import judged_convergence
+from .faults import FaultsMeanwhile, WantedFaults, claim_after
 from .histories import OF_ONE_NODE, Judged, judged, judged_reads
 from .isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
 from .promises import promised, refuse_level_of_session, refuse_outsiders
@@ -52,6 +54,9 @@ class Verified:
     evidence: IsolationEvidence
     #: What random transactions saw; empty where they were not asked for.
     judged: list[Judged]
+    #: That were carried out meanwhile, and the seed from which they were drawn.
+    faults: list[FaultRecord] = field(default_factory=list)
+    seed: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -134,12 +139,14 @@ def verify(
 
 @dataclass(frozen=True)
 class Asked:
-    """seconds: of each kind of random transaction, and of reads; 0: none. histories: the folder for them."""
+    """seconds: of each kind of random transaction, and of reads; 0: none. histories: the folder for them. faults: while
+    random transactions run."""
 
     schedules: list[str]
     tries: int
     seconds: float
     histories: Path | None = None
+    faults: WantedFaults = field(default_factory=WantedFaults)
 
 
 def _verify_level(
@@ -157,8 +164,9 @@ def _verify_level(
     name = level or facts.portable.get("isolation", "")
     allowed = promised(cell, facts, name)
 
-    def carry_out(experiment: Experiment, parts: str) -> Any:
+    def carry_out(experiment: Experiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
         def progress(at: Progress) -> None:
+            notice(at)
             if at.total:  # else nodes are waited for
                 tell(f"{cell.record.system} at {name or 'its own level'}: {at.done} of {at.total} {parts}")
 
@@ -171,6 +179,7 @@ def _verify_level(
     schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
     evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
     found: list[Judged] = []
+    faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
     if asked.seconds:
         place = None
         if asked.histories:
@@ -178,8 +187,14 @@ def _verify_level(
             place = make_folder(asked.histories, f"{file_name(label)}-{name or 'default'}")
         folder = place and str(place.absolute())
         claim = claimed_level(allowed, multi_writer=system.multi_writer and len(system.nodes()) > 1)
-        random = TransactionsExperiment(seconds=asked.seconds, claim=claim, folder=folder)
-        found = judged(carry_out(random, "seconds of transactions"))
+        random = TransactionsExperiment(
+            seconds=asked.seconds,
+            claim=claim_after(claim, asked.faults, facts.portable),
+            folder=folder,
+            nodes_back_within_s=faults.nodes_back_within_s,
+        )
+        with faults:
+            found = judged(carry_out(random, "seconds of transactions", faults.notice))
         if reads:
             nodes = len(system.nodes())
             claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
@@ -198,4 +213,6 @@ def _verify_level(
         allowed=allowed,
         evidence=evidence,
         judged=found,
+        faults=faults.records,
+        seed=asked.faults.seed,
     )
