@@ -62,7 +62,7 @@ class Verified:
     def verdict(self) -> Verdict:
         """The worst of all."""
         own = verdict(self.outcomes, self.allowed)
-        found = {own, *(one.verdict for one in self.judged)}
+        found = {one.verdict for one in self.judged} | ({own} if self.outcomes or not self.judged else set())
         return next((word for word in MEANINGS if word in found), own)
 
     @property
@@ -140,13 +140,14 @@ def verify(
 @dataclass(frozen=True)
 class Asked:
     """seconds: of each kind of random transaction, and of reads; 0: none. histories: the folder for them. faults: while
-    random transactions run."""
+    random transactions run. only_transactions: nothing but those."""
 
     schedules: list[str]
     tries: int
     seconds: float
     histories: Path | None = None
     faults: WantedFaults = field(default_factory=WantedFaults)
+    only_transactions: bool = False
 
 
 def _verify_level(
@@ -177,7 +178,9 @@ def _verify_level(
             ).evidence
 
     schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
-    evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
+    evidence = IsolationEvidence(schedules=[])
+    if not asked.only_transactions:
+        evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
     found: list[Judged] = []
     faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
     if asked.seconds:
@@ -195,7 +198,7 @@ def _verify_level(
         )
         with faults:
             found = judged(carry_out(random, "seconds of transactions", faults.notice))
-        if reads:
+        if reads and not asked.only_transactions:
             nodes = len(system.nodes())
             claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)

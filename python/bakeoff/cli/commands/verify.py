@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,9 @@ from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
+    from ...model.faults import FaultKind
     from ...verify.carry_out import Verified
+    from ...verify.faults import WantedFaults
 
 
 def add(commands: Commands) -> None:
@@ -20,13 +24,15 @@ def add(commands: Commands) -> None:
         "verify",
         run,
         help="check whether the systems of a plan keep what they promise",
-        description="Checks what each SQL system of a plan promises, in three ways. Two or three sessions carry out"
-        " schedules that provoke the anomalies by which levels of isolation are defined. Six sessions carry out random"
-        " transactions, and what they saw is judged. Versions are written and read on each node, which shows how old"
-        " reads are. All are compared with what the vendor says. No load runs, and the plan's own tables are not"
-        " touched.",
+        description="Checks what each SQL system of a plan promises, in four ways. Two or three sessions carry out"
+        " schedules that provoke the anomalies by which levels of isolation are defined. Six sessions carry"
+        " out random transactions, and what they saw is judged. Versions are written and read on each node,"
+        " which shows how old reads are. Several sessions write the same rows, and then all nodes must hold"
+        " the same. All are compared with what the vendor says. No load runs, and the plan's own tables are"
+        " not touched.",
         epilog="example:\n  bakeoff verify my.toml\n  bakeoff verify my.toml --every-level\n"
-        "  bakeoff verify my.toml --only mariadb --show P4",
+        "  bakeoff verify my.toml --only mariadb --show P4\n"
+        "  bakeoff verify my.toml --fault kill --seed 7",
     )
     add_plan(p)
     p.add_argument(
@@ -66,6 +72,25 @@ def add(commands: Commands) -> None:
         metavar="DIR",
         help="also write what each session of the random transactions sent and was answered, as JSON lines",
     )
+    p.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        type=_fault,
+        metavar="KIND",
+        help="kill, stop, freeze or restart a server of each system once during each kind of random transaction, at a"
+        " moment drawn from the seed (managed systems only); may be repeated",
+    )
+    p.add_argument(
+        "--seed", type=int, metavar="N", help="draw the moments of faults from this seed (default: the plan's)"
+    )
+    p.add_argument(
+        "--search",
+        type=_tries,
+        metavar="N",
+        help="run only the random transactions, with the faults of N seeds from --seed on, until a promise is broken;"
+        " then find the fewest faults that still break it",
+    )
     p.add_argument("--tries", type=_tries, default=3, metavar="N", help="run each schedule N times (default: 3)")
     p.add_argument(
         "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
@@ -79,6 +104,16 @@ def _tries(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 100")
     return int(text)
+
+
+def _fault(text: str) -> FaultKind:
+    from ...suggestions import meant
+    from ...verify.faults import KINDS
+
+    found = next((kind for kind in KINDS if kind == text), None)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"there is no fault {text}; {meant(text, KINDS)}")
+    return found
 
 
 def _seconds(text: str) -> float:
@@ -96,6 +131,8 @@ def run(options: argparse.Namespace) -> int:
     from ...plan.read import read_plan
     from ...schedule.machine_sharing import claim, cores_of_all
     from ...verify.carry_out import Asked, subjects, verify
+    from ...verify.fault_search import search
+    from ...verify.faults import WantedFaults, refuse_faults
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
@@ -107,16 +144,37 @@ def run(options: argparse.Namespace) -> int:
     for name in (*options.schedule, *options.show):
         _refuse_unknown(name)
     schedules = list(dict.fromkeys([*options.schedule, *options.show])) if options.schedule else []
-    asked = Asked(schedules, options.tries, options.seconds, options.histories)
-    view, found = Line(quiet=options.quiet), []
+    wanted = WantedFaults(tuple(options.fault), plan.record.seed if options.seed is None else options.seed)
+    if options.search and not wanted.kinds:
+        raise PlanError(
+            "--search names no fault", where="bakeoff verify", hint="name what it does, such as --fault kill"
+        )
+    refuse_faults(plan, [subject.cell for subject in chosen], wanted, options.seconds)
+    asked = Asked(
+        schedules, options.tries, options.seconds, options.histories, only_transactions=options.search is not None
+    )
+    view = Line(quiet=options.quiet)
+    found: list[Verified] = []
+    smallest = None
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         try:
             with hosted(plan.fleet, view.message) as host:
-                for one in verify(plan, chosen, host, asked, view.doing, work=options.work_dir):
-                    found.append(one)
-                    if not options.json:
-                        view.close()
-                        _tell(one, options.show)
+
+                def violates(faults: WantedFaults) -> bool:
+                    before = len(found)
+                    for one in verify(
+                        plan, chosen, host, replace(asked, faults=faults), view.doing, work=options.work_dir
+                    ):
+                        found.append(one)
+                        if not options.json:
+                            view.close()
+                            _tell(one, options.show)
+                    return any(one.verdict == "VIOLATED" for one in found[before:])
+
+                if options.search:
+                    smallest = search(violates, wanted, options.search)
+                else:
+                    violates(wanted)
         finally:
             view.close()
     violated = any(one.verdict == "VIOLATED" for one in found)
@@ -124,6 +182,8 @@ def run(options: argparse.Namespace) -> int:
         print_json({"verified": [_document(one) for one in found]})
     else:
         _tell_end(found)
+        if smallest:
+            show(f"The fewest faults that broke a promise: {_command(options, smallest)}")
     return ExitCode.CHECK_FAILED if violated else ExitCode.DONE
 
 
@@ -137,13 +197,16 @@ def _refuse_unknown(name: str) -> None:
 
 def _tell(one: Verified, asked: list[str]) -> None:
     """One system at one level, and what each session did in schedules that were asked for or violate a promise."""
+    from ...verify.faults import fault_words
     from ...verify.histories import NAMES
     from ...verify.isolation import columns, violations
 
     happened = ", ".join(outcome.words for outcome in one.outcomes if outcome.seen) or "none"
     head = f"{one.label} ({one.product} {one.version}) at {one.level or 'its own level'}"
     show(f"{head}: {one.verdict}")
-    rows = [["  schedules", happened]]
+    rows = [["  schedules", happened]] if one.outcomes else []
+    if words := fault_words(one.faults):
+        rows.append(["  faults", f"{words}; seed {one.seed}"])
     if nothing := ", ".join(outcome.name for outcome in one.outcomes if outcome.is_open):
         rows.append(["  show nothing", f"{nothing}: no transaction committed, or a statement had no answer"])
     if one.behaves_like:
@@ -160,6 +223,15 @@ def _tell(one: Verified, asked: list[str]) -> None:
     show()
 
 
+def _command(options: argparse.Namespace, faults: WantedFaults) -> str:
+    words = ["bakeoff", "verify", str(options.plan)]
+    words += [word for said in options.said for word in ("--set", said)]
+    words += [word for part in options.only for word in ("--only", part)]
+    words += ["--every-level"] if options.every_level else []
+    words += [word for kind in faults.kinds for word in ("--fault", kind)]
+    return shlex.join([*words, "--seed", str(faults.seed), "--seconds", f"{options.seconds:g}"])
+
+
 def _tell_end(found: list[Verified]) -> None:
     from ...verify.isolation import MEANINGS
 
@@ -169,6 +241,8 @@ def _tell_end(found: list[Verified]) -> None:
 
 
 def _document(one: Verified) -> dict[str, Any]:
+    from ...verify.faults import document
+
     return {
         "system": one.system,
         "label": one.label,
@@ -178,6 +252,8 @@ def _document(one: Verified) -> dict[str, Any]:
         "verdict": one.verdict,
         "behaves_like": one.behaves_like,
         "histories": [vars(each) for each in one.judged],
+        "faults": document(one.faults),
+        "seed": one.seed,
         "allowed": one.allowed,
         "schedules": [
             {
