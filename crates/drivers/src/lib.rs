@@ -33,6 +33,7 @@ pub mod postgresql;
 pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
+pub mod reference;
 pub mod registration;
 pub mod resolve;
 #[cfg(feature = "riak")]

@@ -10,4 +10,5 @@ mod large;
 mod list_append;
 mod reading;
 mod register;
+mod replicas;
 mod store;
