@@ -8,6 +8,7 @@ mod export;
 mod graph;
 mod large;
 mod list_append;
+mod porcupine;
 mod reading;
 mod register;
 mod replicas;
