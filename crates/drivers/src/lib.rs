@@ -58,6 +58,7 @@ pub use server::{http, target::Protocol};
 /// The drivers in this build.
 pub const DRIVERS: &[&Registration] = &[
     &null::DRIVER,
+    &reference::DRIVER,
     #[cfg(feature = "sqlite")]
     &sqlite::DRIVER,
     #[cfg(feature = "mysql")]

@@ -9,7 +9,7 @@ use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
+use bakeoff_model::resolve::{Answer, DriverRequest, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
@@ -65,6 +65,7 @@ impl Workload {
     fn lack(&self, driver: &Registration) -> Option<&'static str> {
         let client = &driver.client;
         match self.execute {
+            _ if !client.make.runs_workloads() => Some("a database"),
             Execute::Sql(_) if client.make.sql().is_none() => Some("SQL"),
             Execute::Documents(_) if !client.has_documents() => Some("documents"),
             Execute::SqlOrDocuments(_) if client.make.sql().is_none() && !client.has_documents() => {
@@ -139,7 +140,7 @@ mod workloads {
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
     let make = client(spec)?.make;
     if spec.phase == Phase::Verify {
-        let sql = make.sql().ok_or_else(|| no_sql(&spec.driver.kind))?;
+        let sql = make.experiments().ok_or_else(|| no_sql(&spec.driver.kind))?;
         return bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink);
     }
     fits(&spec.driver.kind, &spec.driver.kind, spec.workload.kind())?;
@@ -290,7 +291,11 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
         }
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
-            if let Some(driver) = &request.driver {
+            // A plan that is verified has a workload which does not run.
+            let verified_only = |driver: &DriverRequest| {
+                Registration::of(&driver.kind).is_ok_and(|kind| !kind.client.make.runs_workloads())
+            };
+            if let Some(driver) = request.driver.as_ref().filter(|driver| !verified_only(driver)) {
                 fits(&driver.kind, driver.called(), &request.kind)?;
                 form_fits(&driver.kind, driver.called(), &resolved.spec)?;
                 let decided = decide(driver)?;
@@ -316,6 +321,7 @@ pub fn list() -> String {
             .filter(|workload| workload.lack(kind).is_none())
             .map(|workload| workload.kind.into())
             .collect(),
+        experiments: kind.client.make.experiments().is_some() && kind.client.offers.has(Offer::Transactions),
         options: (kind.options.describe)(),
     };
     let list = serde_json::json!({

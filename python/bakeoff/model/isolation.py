@@ -26,6 +26,7 @@ _STORES = {
     "fjall": "https://docs.rs/fjall/latest/fjall/struct.SingleWriterTxDatabase.html",
 }
 _DUCKDB = "https://duckdb.org/docs/stable/connect/concurrency.html"
+_REFERENCE = "../reference/systems/reference.md"
 _ROCKSDB = "https://github.com/facebook/rocksdb/wiki/Transactions"
 
 _READ_COMMITTED = (
@@ -116,6 +117,13 @@ MEANINGS = (
         _BETWEEN_STATEMENTS,
     ),
     Meaning(("DuckDB",), ("snapshot",), _SNAPSHOT, _DUCKDB, WRITE_SKEW),
+    Meaning(("reference store",), ("snapshot",), _SNAPSHOT, _REFERENCE, WRITE_SKEW),
+    Meaning(
+        ("reference store",),
+        ("serializable",),
+        "a transaction that writes is aborted where others have changed since what it changes or has read",
+        _REFERENCE,
+    ),
 )
 #: Besides what MariaDB's own level means.
 GALERA = Meaning(

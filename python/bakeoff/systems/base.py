@@ -315,6 +315,11 @@ class System(ABC):
     def nodes(self) -> Sequence[Node]:
         """Its servers, once it has started; the first is the one that is written to."""
 
+    @property
+    def one_copy(self) -> bool:
+        """Whether it promises that no read, on any node, misses what was acknowledged before it."""
+        return len(self.nodes()) == 1
+
     def roles(self) -> Mapping[str, str]:
         """Roles of its servers, by name and in their order, known before it starts; empty: it lives in the engine."""
         return {} if self.capabilities().embedded else {node.name: node.role for node in self.nodes()}

@@ -27,7 +27,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import new_instance
 from ..schedule.instance import Instance, file_name
 from ..systems import SYSTEMS
-from .histories import OF_ONE_NODE, Judged, judged, judged_reads
+from .histories import OF_ONE_COPY, Judged, judged, judged_reads
 from .isolation import MEANINGS, Shown, Verdict, behaves_like, shown, verdict
 
 #: The experiments' tables, as the engine calls them.
@@ -82,7 +82,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool) -> tuple[list[Subject], l
     refused = []
     for cell in plan.cells:
         driver = drivers.get(SYSTEMS[cell.record.kind].driver)
-        if driver is None or "sql" not in driver.workloads or driver.kind in _UNTRIED:  # sql needs transactions
+        if driver is None or not driver.experiments or driver.kind in _UNTRIED:
             refused.append(cell.record.system)
             continue
         own = cast("IsolationName | None", cell.record.isolation)
@@ -175,10 +175,9 @@ def _verify_level(
         random = TransactionsExperiment(seconds=asked.seconds, claim=claim, folder=folder)
         found = judged(carry_out(random, "kinds of transactions"))
         if reads:
-            nodes = len(system.nodes())
-            claims = OF_ONE_NODE if nodes == 1 and allowed is not None else {}
+            claims = OF_ONE_COPY if system.one_copy and allowed is not None else {}
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
-            found += judged_reads(carry_out(versions, "parts"), nodes)
+            found += judged_reads(carry_out(versions, "parts"), len(system.nodes()))
     return Verified(
         system=cell.record.system,
         label=label,

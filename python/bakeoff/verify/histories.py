@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from ..analysis.wording import counted
 
-#: Of a system with one node: everything that a register of one copy has.
-OF_ONE_NODE: dict[str, JsonValue] = {
+#: Everything that a register of one copy has.
+OF_ONE_COPY: dict[str, JsonValue] = {
     "staleness": "none",
     "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
     "linearizable": True,
