@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bakeoff.model.isolation import WRITE_SKEW
 from bakeoff.provision.installation import Installation
+from bakeoff.systems.duckdb import system as duckdb
+from bakeoff.systems.mysql import mysql
+from bakeoff.systems.postgresql import system as postgresql
 from bakeoff.verify.histories import NAMES
 from bakeoff.verify.isolation import SCHEDULES
+from builders.systems import fetched
 from commands import bakeoff, write_plan
 from test_galera import need_galera
 
@@ -36,6 +41,7 @@ MATRIX = {
         "repeatable-read": OF_WRITES,
         "serializable": set(),
     },
+    "duckdb": {"snapshot": set(WRITE_SKEW)},
     "postgresql": {
         "read-committed": STATEMENTS,
         "repeatable-read": set(WRITE_SKEW),
@@ -54,9 +60,9 @@ def verified(folder: Path, system: str, *arguments: str, options: str = "") -> d
     return {one["level"]: one for one in json.loads(done.out)["verified"]}
 
 
-def refuse_differences(system: str, found: dict[str, Any]) -> None:
-    """Every schedule ran, and exactly the expected anomalies happened."""
-    for level in MATRIX[system]:
+def refuse_differences(system: str, found: dict[str, Any], levels: Sequence[str] = ()) -> None:
+    """Every schedule ran, and exactly the expected anomalies happened. levels: by default all."""
+    for level in levels or MATRIX[system]:
         expected = MATRIX[system][level]
         schedules = found[level]["schedules"]
         assert [one["name"] for one in schedules] == list(SCHEDULES)
@@ -74,8 +80,31 @@ def test_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize("levels", [["read-uncommitted", "read-committed"], ["repeatable-read", "serializable"]])
+def test_mysql(tmp_path: Path, levels: list[str]) -> None:
+    """Its levels are those of MariaDB before 11.6.2."""
+    options = f'start = {{ version = "{fetched(mysql.SOURCES, "9")}" }}\n[factors]\nisolation = {levels}'
+    found = verified(tmp_path, "mysql", "--seconds", "0", options=options)
+    refuse_differences("mariadb", found, levels)
+
+
+@pytest.mark.servers
 def test_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
     refuse_differences("postgresql", verified(tmp_path, "postgresql", "--seconds", "0", "--every-level"))
+
+
+@pytest.mark.servers
+def test_postgresql_17(tmp_path: Path) -> None:
+    options = f'start = {{ version = "{fetched(postgresql.SOURCES, "17")}" }}'
+    found = verified(tmp_path, "postgresql", "--seconds", "0", "--every-level", options=options)
+    refuse_differences("postgresql", found)
+
+
+@pytest.mark.servers
+def test_duckdb(tmp_path: Path) -> None:
+    if not duckdb.SOURCES.here():
+        fetched(duckdb.SOURCES, "1.5")
+    refuse_differences("duckdb", verified(tmp_path, "duckdb", "--seconds", "0"))
 
 
 def test_the_reference_store_keeps_its_promises(tmp_path: Path) -> None:
