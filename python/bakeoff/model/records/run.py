@@ -275,6 +275,11 @@ class RunRecord(Document):
     def standing(self) -> Standing:
         """A disturbance explains operations that are slow, late or timed out; it never explains wrong data, nor most
         failures where the server itself refused the operation."""
+        for v in self.validity:
+            if v.ok is False:
+                break
+        else:
+            return "valid" if self.state == "done" else "invalid"
         against = {v.name for v in self.validity if v.severity == "invalid" and v.ok is False}
         refused = sum(self.errors.get(outcome, 0) for outcome in _REFUSED_BY_SERVER)
         explained = against <= set(EXPLAINED_BY_DISTURBANCE) and (
@@ -287,14 +292,15 @@ class RunRecord(Document):
     @property
     def is_marked(self) -> bool:
         """It counts though it was disturbed: its figures say so wherever they are shown."""
-        return self.valid and bool(self.disturbances)
+        return bool(self.disturbances) and self.valid
 
     @property
     def valid(self) -> bool:
         """Whether it is evidence. Every figure, comparison and verdict goes through this."""
-        if self.standing == "disturbed" and self.disturbance_allowed:
+        standing = self.standing
+        if standing == "disturbed" and self.disturbance_allowed:
             return not any(v.severity == "invalid" and v.ok is False for v in self.validity)
-        return self.standing == "valid"
+        return standing == "valid"
 
     @property
     def leaves_its_place_open(self) -> bool:
