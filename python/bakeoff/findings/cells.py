@@ -115,11 +115,20 @@ def cell_answers(
     return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
 
 
+def metric_values(
+    bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]
+) -> list[tuple[float | None, ...]]:
+    """Of each metric one value a run. Run by run, because a run's histograms are decoded for all metrics at once, and
+    those of all runs would fill the memory."""
+    by_run = [[metric.of(seen) for metric in metrics] for seen in (observed(bundle, run) for run in runs)]
+    return list(zip(*by_run, strict=True)) if runs else [()] * len(metrics)
+
+
 def metric_spreads(bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
     """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
-    for shown in metrics:
-        values = [shown.of(observed(bundle, run)) for run in (runs[:1] if is_shared(shown, runs) else runs)]
+    for shown, values in zip(metrics, metric_values(bundle, runs, metrics), strict=True):
+        values = values[:1] if is_shared(shown, runs) else values
         known = [value for value in values if value is not None]
         if len(known) == len(values) and (spread := spread_of(known)):
             found[shown.name] = spread

@@ -26,9 +26,9 @@ from .shapes import ShapeAnswer, shape_answers
 
 @dataclass(frozen=True)
 class Findings:
-    """runs: by cell, those that count or are shown where none does. between_levels: along the axis of a sweep. held:
-    how each contestant stood to the plan's limits. doubts: what speaks against the runs, the worst kind first.
-    undeclared: differences of configuration that the plan does not declare."""
+    """runs: by cell, those that count or are shown where none does. differs: what else does, of any two cells.
+    between_levels: along the axis of a sweep. held: how each contestant stood to the plan's limits. doubts: what speaks
+    against the runs, the worst kind first. undeclared: differences of configuration that the plan does not declare."""
 
     contest: Contest
     bundle: Bundle
@@ -36,6 +36,7 @@ class Findings:
     cells: list[CellAnswer]
     compared: Compared
     shapes: list[ShapeAnswer]
+    differs: Differs
     between_levels: list[CellsDiffer]
     held: list[LimitFinding]
     search: SearchAnswer | None
@@ -77,6 +78,7 @@ def findings_in(
     compared = compare_all(contest, bundle, runs, can_record=can_record) if given is None else Compared(list(given))
     held = limit_findings(contest, bundle, runs, compared.alpha)
     judged = thresholds(contest, bundle, runs, search, compared)
+    differs = Differs(contest, bundle, runs)
     return Findings(
         contest=contest,
         bundle=bundle,
@@ -84,7 +86,8 @@ def findings_in(
         cells=cell_answers(contest, bundle, runs, metrics),
         compared=compared,
         shapes=shape_answers(contest, bundle, runs, compared.alpha) if given is None else [],
-        between_levels=Differs(contest, bundle, runs).between_levels() if search is None else [],
+        differs=differs,
+        between_levels=differs.between_levels() if search is None else [],
         held=held,
         search=search,
         thresholds=judged,

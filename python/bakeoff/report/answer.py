@@ -18,7 +18,7 @@ from ..findings.cells import CellAnswer
 from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer
 from ..findings.configuration import Difference
 from ..findings.contestants import Contest
-from ..findings.differing_figures import CellsDiffer, Differs
+from ..findings.differing_figures import CellsDiffer
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings, findings_in
 from ..findings.limits_and_searches.contradictions import Contradiction
@@ -154,8 +154,7 @@ def answer_and_records(
     contest, cells = found.contest, found.cells
     told = with_failures(contest, bundle, found.comparisons, cells)
     if comparisons is None:  # what the sentence on failures says is no hint at why
-        differs = Differs(contest, bundle, found.runs)
-        told = [c.model_copy(update={"differs": differs.beside(c)}) for c in told]
+        told = [c.model_copy(update={"differs": found.differs.beside(c)}) for c in told]
     found = replace(found, compared=replace(found.compared, by_setting=told))
     levels = isolation_sentences(contest, bundle)
     leading = levels[:LEVELS_MAX] if found.search is None and _is_about_conflicts(found) else []

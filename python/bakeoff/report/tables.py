@@ -17,8 +17,7 @@ from ..analysis.percentiles import Distribution, decode
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
 from ..analysis.wording import significant
 from ..bundle.read import Bundle, Pick
-from ..findings.cells import metric_spreads
-from ..findings.run_values import observed
+from ..findings.cells import metric_spreads, metric_values
 from ..findings.runs import runs_by_cell, used_runs
 from ..model.clients import ClientRecord
 from ..model.records.plan import CellRecord, Scalar
@@ -52,8 +51,12 @@ _FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimu
 def runs_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     """One row a run, in the order in which they were made; one column a metric."""
     about = of_runs(bundle, bundle.runs)
-    seen = [observed(bundle, run) if run.state == "done" else None for run in bundle.runs]
-    values: Columns = {m.name: [m.of(each) if each else None for each in seen] for m in metrics}
+    done = [run for run in bundle.runs if run.state == "done"]
+    ids = [run.id for run in done]
+    columns = [dict(zip(ids, values, strict=True)) for values in metric_values(bundle, done, metrics)]
+    values: Columns = {
+        m.name: [column.get(run.id) for run in bundle.runs] for m, column in zip(metrics, columns, strict=True)
+    }
     return table_of(about, values, {m.name: _told(m) for m in metrics})
 
 
