@@ -29,7 +29,7 @@ from .rows import (
     first_rows,
     load_row,
     machine_rows,
-    run_row,
+    run_rows,
     shape_rows,
 )
 
@@ -73,7 +73,7 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "middle": setting_words(contest.middle),
         "blocks": sorted({run.block for run in bundle.runs}),
         "left_out": len(contest.settings) - len(figures.details),
-        "runs": [run_row(contest, run) for run in bundle.attempts],
+        "runs": run_rows(contest, bundle.attempts),
         "errors": list(first_errors(bundle))[:ERRORS_MAX],
         "broken_checks": list(broken_checks(bundle)),
         "loads": [load_row(load) for load in bundle.loads],
