@@ -27,8 +27,8 @@ setup:
 environment: $(VENV)/.installed engine
 	@$(LINK)
 
-# Makes the environment's engine the one just built.
-LINK = ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
+# Makes the environment's programs those just built.
+LINK = ln -sf "$(CURDIR)/target/release/bakeoff-engine" "$(CURDIR)/target/release/bakeoff-powerloss" $(BIN)
 
 mariadb: $(VENV)/.installed
 	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB is not available here; the demonstration leaves it out."
@@ -51,7 +51,7 @@ $(VENV)/.tools: $(VENV)/.installed
 
 # Cargo knows whether there is anything to do.
 engine: | tools
-	cargo build --release --locked --quiet -p bakeoff-engine
+	cargo build --release --locked --quiet -p bakeoff-engine -p bakeoff-powerloss
 
 fmt: setup
 	cargo fmt

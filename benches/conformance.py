@@ -36,6 +36,7 @@ Made by `python -m benches.conformance`. `make test` runs the same cases.
 """
 #: Drivers of which there is no system, and what their tests do instead.
 UNTESTED = {
+    "reference": "no database; the experiments of `bakeoff verify`, which find each of its bugs",
     "riak": "requests and answers written down from Riak KV's documentation",
     "simpledb": "requests and answers written down from Amazon's documentation, and its emulator (`moto-simpledb`)",
 }

@@ -19,6 +19,7 @@ from typing import Any
 
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.fleet.engine_program import engine_path
+from bakeoff.model.boundary import HistogramDoc
 
 READS = {
     "kind": "ycsb",
@@ -83,7 +84,7 @@ def stall(folder: Path) -> None:
         warm_up_s=1.0,
     )
     series = reads(result)
-    service = Histogram.from_event(series["service"])
+    service = Histogram.from_document(HistogramDoc(**series["service"]))
     long = sum(int(c) for i, c in zip(service.indices, service.counts, strict=True) if lowest_ns(int(i)) > 500_000_000)
     p999_s = series["response"]["p999_ns"] / 1e9
     print(

@@ -25,7 +25,9 @@ def read_bytes(path: Path | str, max_bytes: int, *, dir_fd: int | None = None) -
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        data = b"" if found.st_size > max_bytes else file.read(max_bytes + 1)
+        data = b"" if found.st_size > max_bytes else file.read(found.st_size + 1)
+        if len(data) > found.st_size:  # it has grown, or is one that has no size
+            data += file.read(max_bytes + 1 - len(data))
         if found.st_size > max_bytes or len(data) > max_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {bytes_words(max_bytes)}", str(path))
         return data

@@ -17,7 +17,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 def printable(text: str) -> str:
     """Text of others (titles, servers, error messages): control characters, and marks that change the direction of
     text, become escapes. Line ends and tabs stay."""
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return text if text.isprintable() else _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 #: The first time, and after that.

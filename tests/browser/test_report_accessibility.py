@@ -20,6 +20,7 @@ from bakeoff.report.html.write import write_report
 from builders import nodes
 from builders.bundles import MARIADB, SMALL, SQLITE, Story, write_bundle
 from builders.chromium import DARK, Chromium, without_policy
+from builders.promises import CIRCLE, PAIR, checked, lists
 
 pytestmark = pytest.mark.browser
 
@@ -74,9 +75,16 @@ def over_threads(bundle: Bundle) -> None:
     bundle.plan.compare_factor = "threads"
 
 
+def verified(bundle: Bundle) -> None:
+    bundle.plan.resolved["verify"] = {}
+    broken = checked("c01", seen=["P4"], judged=[lists("VIOLATED", CIRCLE)])
+    bundle.verifications = [broken, checked("c02", system="sqlite_full")]
+
+
 STORIES: dict[str, tuple[Story, Callable[[Bundle], None]]] = {
     "pairs": (SMALL, lambda _: None),
     "a sweep": (Story(presets=("a",), threads=(1, 4, 16), window_s=2, warm_up_s=1), over_threads),
+    "a violated promise": (PAIR, verified),
     "a fault": (nodes.story(threads=(4,)), lambda _: None),
     "one system": (Story(contenders=(MARIADB,), presets=("a",), threads=(8,), window_s=2, warm_up_s=1), lambda _: None),
     "little differs": (

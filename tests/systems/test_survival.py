@@ -14,6 +14,7 @@ from typing import Any, cast
 import pymysql
 import pytest
 from bakeoff.model.durability import NOTHING, read
+from bakeoff.provision.powerloss import lose_power, not_judged
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
@@ -22,8 +23,6 @@ from bakeoff.systems.redis.system import SOURCES as REDIS
 from bakeoff.systems.redis.system import Redis
 from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
 from builders.systems import configured, fetched, node_of
-from power_loss import power_loss
-from rust_tests import needs_cargo
 
 COMMITS = 200
 #: Nothing but a commit is to write the log within the test.
@@ -52,14 +51,13 @@ def test_mariadb_loses_when_killed_what_its_level_says(place: Path, level: str) 
 
 
 @pytest.mark.servers
-@needs_cargo
 @pytest.mark.usefixtures("mariadb_program")
 @pytest.mark.parametrize("level", ["full", "relaxed", "none"])
 def test_mariadb_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
-    settings: dict[str, Any] = {"innodb_flush_log_at_timeout": NEVER_S, "innodb_use_native_aio": "OFF"}
+    settings: dict[str, Any] = {"innodb_flush_log_at_timeout": NEVER_S}
     system = cast(MariaDb, configured("mariadb", place / "a", {"start": {"settings": settings}}, durability=level))
     count = "SELECT COUNT(*) FROM bakeoff.t"
-    _check_power_loss(system, place, lambda: _commit_to_mariadb(system), lambda: system.control.value(count))
+    _check_power_loss(system, lambda: _commit_to_mariadb(system), lambda: system.control.value(count))
 
 
 def _commit_to_mariadb(system: MariaDb) -> None:
@@ -102,14 +100,13 @@ def test_postgresql_loses_when_killed_what_its_level_says(place: Path, level: st
 
 
 @pytest.mark.servers
-@needs_cargo
 @pytest.mark.usefixtures("postgresql_program")
 @pytest.mark.parametrize("level", ["full", "none"])
 def test_postgresql_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
     options = {"start": {"settings": {"wal_writer_delay": "10s", "autovacuum": "off"}}}
     system = cast(PostgreSql, configured("postgresql", place / "a", options, durability=level))
     count = "SELECT count(*) FROM t"
-    _check_power_loss(system, place, lambda: _commit_to_postgresql(system), lambda: system.control.value(count))
+    _check_power_loss(system, lambda: _commit_to_postgresql(system), lambda: system.control.value(count))
 
 
 def _commit_to_postgresql(system: PostgreSql) -> None:
@@ -123,7 +120,6 @@ def _commit_to_postgresql(system: PostgreSql) -> None:
 
 
 @pytest.mark.servers
-@needs_cargo
 @pytest.mark.parametrize("level", ["full", "relaxed", "none"])
 def test_redis_loses_at_a_power_loss_what_its_level_says(place: Path, level: str) -> None:
     if not REDIS.here():
@@ -135,21 +131,23 @@ def test_redis_loses_at_a_power_loss_what_its_level_says(place: Path, level: str
         for key in keys:
             system.control.rows(f"SET {key} 1")
 
-    _check_power_loss(system, place, commit, lambda: system.control.value("EXISTS " + " ".join(keys)))
+    _check_power_loss(system, commit, lambda: system.control.value("EXISTS " + " ".join(keys)))
 
 
 def _check_power_loss(
-    system: MariaDb | PostgreSql | Redis, place: Path, commit: Callable[[], None], count: Callable[[], Any]
+    system: MariaDb | PostgreSql | Redis, commit: Callable[[], None], count: Callable[[], Any]
 ) -> None:
     """Cuts the power after `commit`, and compares what `count` finds then with what is said of the level."""
     system.start()
     try:
         survival = read(node_of(system).facts().portable)
         system.server.stop()
-        with power_loss(system.server.data, place):
-            system.start()
-            commit()
-            system.server.kill()
+        journal = system.server.journal_writes()
+        system.start()
+        commit()
+        assert not not_judged(journal, system.server.pids()[:1])
+        system.server.kill()
+        lose_power(system.server.data_folders(), journal)
         system.start()
         left = count()
     finally:

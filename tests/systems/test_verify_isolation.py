@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from bakeoff.model.isolation import WRITE_SKEW
 from bakeoff.provision.installation import Installation
+from bakeoff.systems.duckdb import system as duckdb
+from bakeoff.systems.mysql import mysql
+from bakeoff.systems.postgresql import system as postgresql
+from bakeoff.verify.histories import NAMES
 from bakeoff.verify.isolation import SCHEDULES
+from builders.systems import fetched
 from commands import bakeoff, write_plan
 from test_galera import need_galera
 
@@ -17,6 +22,7 @@ PLAN = """
 title = "What levels promise"
 
 [systems.{system}]
+{options}
 
 [workload]
 kind = "ycsb"
@@ -34,6 +40,7 @@ MATRIX = {
         "repeatable-read": OF_WRITES,
         "serializable": set(),
     },
+    "duckdb": {"snapshot": set(WRITE_SKEW)},
     "postgresql": {
         "read-committed": STATEMENTS,
         "repeatable-read": set(WRITE_SKEW),
@@ -43,9 +50,9 @@ MATRIX = {
 }
 
 
-def verified(folder: Path, system: str, *arguments: str) -> dict[str, Any]:
+def verified(folder: Path, system: str, *arguments: str, options: str = "") -> dict[str, Any]:
     """Documents by level."""
-    plan = write_plan(folder, PLAN.format(system=system))
+    plan = write_plan(folder, PLAN.format(system=system, options=options))
     once = ("--json", "--tries", "1", "--together", "--quiet")
     done = bakeoff("verify", plan, *once, *arguments, cwd=folder)
     assert done.code in (0, 1), done.err
@@ -71,8 +78,68 @@ def test_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
 
 
 @pytest.mark.servers
+def test_mysql(tmp_path: Path) -> None:
+    """Its levels are those of MariaDB before 11.6.2."""
+    options = f'start = {{ version = "{fetched(mysql.SOURCES, "9")}" }}'
+    found = verified(tmp_path, "mysql", "--seconds", "0", "--every-level", options=options)
+    refuse_differences("mariadb", found)
+
+
+@pytest.mark.servers
 def test_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
     refuse_differences("postgresql", verified(tmp_path, "postgresql", "--seconds", "0", "--every-level"))
+
+
+@pytest.mark.servers
+def test_postgresql_17(tmp_path: Path) -> None:
+    options = f'start = {{ version = "{fetched(postgresql.SOURCES, "17")}" }}'
+    found = verified(tmp_path, "postgresql", "--seconds", "0", "--every-level", options=options)
+    refuse_differences("postgresql", found)
+
+
+@pytest.mark.servers
+def test_duckdb(tmp_path: Path) -> None:
+    if not duckdb.SOURCES.here():
+        fetched(duckdb.SOURCES, "1.5")
+    refuse_differences("duckdb", verified(tmp_path, "duckdb", "--seconds", "0"))
+
+
+def test_the_reference_store_keeps_its_promises(tmp_path: Path) -> None:
+    """On three nodes: nothing is found, with enough exposure in every check."""
+    found = verified(tmp_path, "reference", "--seconds", "4")["serializable"]
+    assert (found["verdict"], found["behaves_like"]) == ("HELD", "serializable")
+    assert not any(one["anomaly_tries"] for one in found["schedules"])
+    assert {one["name"]: one["verdict"] for one in found["histories"]} == dict.fromkeys(NAMES, "HELD")
+
+
+@pytest.mark.parametrize(
+    ("bug", "broken"),
+    [
+        ("drop_write", {"list_append", "bank_relative", "staleness"}),
+        ("ignore_conflict", {"list_append", "bank_read_modify_write"}),
+        ("stale_node", {"staleness", "sessions", "one copy"}),
+    ],
+)
+def test_a_bug_of_the_reference_store_violates_what_it_is_about(tmp_path: Path, bug: str, broken: set[str]) -> None:
+    """All bugs: crates/experiments/tests/reference.rs."""
+    found = verified(tmp_path, "reference", "--seconds", "1", options=f'bug = "{bug}"')["serializable"]
+    assert found["verdict"] == "VIOLATED"
+    assert broken <= {one["name"] for one in found["histories"] if one["verdict"] == "VIOLATED"}
+    lost_update = next(one for one in found["schedules"] if one["name"] == "P4")
+    assert bool(lost_update["anomaly_tries"]) == (bug == "ignore_conflict")
+
+
+def test_no_workload_runs_on_the_reference_store(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PLAN.format(system="reference", options="")), "--together", cwd=tmp_path)
+    assert done.code == 2
+    assert "ycsb needs a database, which reference does not offer" in done.err
+
+
+def test_more_nodes_in_a_write_than_there_are_is_refused(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, PLAN.format(system="reference", options="nodes = 1"))
+    done = bakeoff("verify", plan, "--together", cwd=tmp_path)
+    assert done.code == 2
+    assert "`write_nodes` says 2, and `nodes` is 1" in done.err
 
 
 @pytest.mark.servers
@@ -102,13 +169,17 @@ def test_between_nodes_of_a_cluster_old_values_are_read(tmp_path: Path) -> None:
     short = ("--schedule", "P4", "--schedule", "G2-item", "--seconds", "1.5", "--set", "isolation=serializable")
     found = verified(tmp_path, "galera", *short)["serializable"]
     assert [one["anomaly_tries"] for one in found["schedules"]] == [0, 0]
-    lists, _, _, old, sessions, _ = found["histories"]
+    lists, _, _, old, sessions, _, agree = found["histories"]
     assert lists["verdict"] != "VIOLATED"
     assert not old["words"].startswith("0 of "), old["words"]
     assert "read your writes broken" in sessions["words"]
+    assert agree["verdict"] in ("HELD", "INCONCLUSIVE"), agree
+    assert agree["report"]["conflicts"] > 20
+    assert agree["report"]["writes_ok"] > agree["report"]["rounds"]
+    assert "the same on all nodes" in agree["words"]
 
 
 def test_a_system_without_sql_is_refused(tmp_path: Path) -> None:
-    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system="redb")), cwd=tmp_path)
+    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system="redb", options="")), cwd=tmp_path)
     assert done.code == 2
     assert "no transactions in SQL" in done.err

@@ -7,7 +7,18 @@ import zlib
 
 import numpy as np
 import pytest
-from bakeoff.analysis.histograms import HIGHEST_NS, Histogram, HistogramError, merge, rank_of, to_document, to_hdr
+from bakeoff.analysis import histograms
+from bakeoff.analysis.histograms import (
+    HIGHEST_NS,
+    Histogram,
+    HistogramError,
+    keep,
+    merge,
+    rank_of,
+    to_document,
+    to_hdr,
+)
+from bakeoff.model.boundary import HistogramDoc
 from hdrh.histogram import HdrHistogram
 
 # Written by crate hdrhistogram 7.6.0 (V2DeflateSerializer), values v = 1, then v * 7 / 3 + 1, and 1500 and 1502.
@@ -124,15 +135,15 @@ def test_values_out_of_range_are_added_up() -> None:
     assert merge([one, one]).out_of_range == 2
 
 
-def test_an_event_whose_count_is_not_that_of_its_histogram_is_refused() -> None:
-    event = {"count": 3, "out_of_range": 0, "min_ns": 5, "max_ns": 6, "hdr": text_of([5, 6])}
+def test_a_document_whose_count_is_not_that_of_its_histogram_is_refused() -> None:
+    document = to_document(Histogram.from_values([5, 6]))
     with pytest.raises(HistogramError, match="states 3 values but holds 2"):
-        Histogram.from_event(event)
-    assert Histogram.from_event({**event, "count": 2}).quantile(1) == 6
+        Histogram.from_document(document.model_copy(update={"count": 3}))
+    assert Histogram.from_document(document).quantile(1) == 6
 
 
-def test_an_event_of_no_values_is_not_decoded() -> None:
-    assert Histogram.from_event({"count": 0, "hdr": ""}).count == 0
+def test_a_document_of_no_values_is_not_decoded() -> None:
+    assert Histogram.from_document(HistogramDoc.empty()).count == 0
 
 
 @pytest.mark.parametrize("damage", ["", "not base64!", FROM_RUST[:-4], FROM_RUST[4:], "AAAA" + FROM_RUST[4:]])
@@ -201,4 +212,26 @@ def test_a_histogram_written_back_is_read_alike_by_us_and_by_the_pypi_package(va
 
 def test_counts_too_large_for_four_bytes_survive_writing_and_reading() -> None:
     histogram = Histogram.from_hdr(FROM_RUST)
-    assert Histogram.from_event(to_document(histogram).model_dump()).counts.tolist() == histogram.counts.tolist()
+    assert Histogram.from_document(to_document(histogram)).counts.tolist() == histogram.counts.tolist()
+
+
+@pytest.mark.parametrize("values", [[0], [HIGHEST_NS], log_normal(2000)], ids=len)
+def test_what_is_kept_is_decoded_again_to_the_same_values(values: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "_kept", {})
+    text = to_hdr(Histogram.from_values(values))
+    first = Histogram.from_hdr(text)
+    keep(first, text)
+    monkeypatch.setattr(histograms, "_decode", None)
+    again = Histogram.from_hdr(text)
+    assert again.indices.tolist() == first.indices.tolist()
+    assert again.counts.tolist() == first.counts.tolist()
+    assert again.counts.dtype == np.int64
+
+
+def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "_kept", {})
+    monkeypatch.setattr(histograms, "_kept_bytes", 0)
+    monkeypatch.setattr(histograms, "KEPT_MAX_BYTES", 1000)
+    for value in range(1, 2000):
+        keep(one := Histogram.from_values([value, 5000]), to_hdr(one))
+    assert 0 < len(histograms._kept) < 400

@@ -33,7 +33,8 @@ MIRRORED = {
 #: Variants of a tagged enum have no name of their own in the schema; the examples cover them.
 VARIANTS = {
     *("Closed", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"),
-    *("IsolationExperiment", "TransactionsExperiment", "StalenessExperiment", "StepAnswer"),
+    *("IsolationExperiment", "TransactionsExperiment", "StalenessExperiment", "ConvergenceExperiment", "StepAnswer"),
+    *("LedgerExperiment", "LedgerFoundExperiment"),
 }
 RENAMED = {"HistogramDoc": "Histogram"}
 TAGS = {"event", "answer"}

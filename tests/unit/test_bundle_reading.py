@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import gzip
 import json
 import os
@@ -15,10 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bakeoff import input_files
+from bakeoff.analysis import histograms
 from bakeoff.analysis.histograms import Histogram, HistogramError
 from bakeoff.bundle import read
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import BundleError
+from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.clients import shared_out
 
@@ -184,6 +188,37 @@ def test_whatever_was_really_written_is_read(folder: Path) -> None:
     bundle = Bundle.open(folder)
     assert len(bundle.runs) == 4
     assert bundle.damage == []
+
+
+def test_a_report_decodes_each_histogram_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many runs this is what takes longest."""
+    decoded: list[bytes] = []
+    buckets = histograms._buckets
+
+    def noted(data: Any) -> Any:
+        decoded.append(data.tobytes())
+        return buckets(data)
+
+    monkeypatch.setattr(histograms, "_buckets", noted)
+    monkeypatch.setattr(histograms, "_kept", {})
+    histograms._decode.cache_clear()
+    bundle = Bundle.open(folder)
+    write_report(bundle)
+    assert len(bundle.runs) == 4
+    assert len(decoded) == len(set(decoded)) == sum(1 + len(run.series) for run in bundle.runs)
+
+
+def test_reading_leaves_the_garbage_collector_as_it_was(folder: Path) -> None:
+    for before, switch in ((False, gc.disable), (True, gc.enable)):
+        switch()
+        assert len(Bundle.open(folder).runs) == 4
+        assert gc.isenabled() == before
+
+
+def test_a_file_that_states_no_size_is_read_to_its_end() -> None:
+    assert b"VmRSS" in input_files.read_bytes("/proc/self/status", 1 << 20)
+    with pytest.raises(OSError, match="larger than 10 B"):
+        input_files.read_bytes("/proc/self/status", 10)
 
 
 def test_facts_that_are_missing_are_named(folder: Path) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.configuration import Difference, _shown, configuration_of
+from bakeoff.provision.powerloss import Storage
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
+from bakeoff.report.words.not_shown import limits_of
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
 SMALL = Story(threads=(1,), presets=("c",), repetitions=1, window_s=2, warm_up_s=1)
@@ -58,6 +60,16 @@ def test_a_fact_that_one_system_does_not_tell_is_a_difference(tmp_path: Path) ->
     del found.facts["c02"].portable["tls"]
     (difference,) = configuration_of(found).undeclared
     assert difference.values == {"a": "off", "b": "not known"}
+
+
+def test_storage_that_bakeoff_slows_is_a_declared_difference_and_a_limit_of_the_report(tmp_path: Path) -> None:
+    found = bundle(tmp_path, A, replace(A, name="b"))
+    slowed = Storage(sync_latency="2ms", bandwidth="50MB").words
+    found.facts["c02"].portable["storage"] = slowed
+    (difference,) = configuration_of(found).declared
+    assert (difference.name, difference.values) == ("storage", {"a": "as it is", "b": slowed})
+    (limit,) = (words for words in limits_of(found, []) if words.startswith("Storage was"))
+    assert "slowed by bakeoff: a sync takes 2ms or more and at most 50MB/s are written" in limit
 
 
 def test_durability_that_the_plan_sets_apart_is_declared(tmp_path: Path) -> None:

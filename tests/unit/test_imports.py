@@ -13,8 +13,8 @@ from tests.systems.forked import IMPORTED
 ROOT = Path(bakeoff.__file__).parent
 #: From the ground up: each may import those before it. Modules next to the packages (errors, locks, ...) are in none.
 LAYERS = (
-    *("model", "analysis", "bundle", "findings", "provision", "fleet", "systems", "workloads", "plan", "schedule"),
-    *("verify", "report", "notebook", "claims", "cli"),
+    *("model", "analysis", "verify", "bundle", "findings", "provision", "fleet", "systems", "workloads", "plan"),
+    *("schedule", "report", "notebook", "claims", "cli"),
 )
 #: `bakeoff.bundle.open_bundle` is the public name of the door for notebooks, which `notebook` is.
 DOORS = {("bakeoff.bundle", "bakeoff.notebook")}

@@ -15,13 +15,14 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.findings.run_values import observed, run_values
-from bakeoff.model.boundary import CapacityUnits
+from bakeoff.model.boundary import CapacityUnits, StalenessProbe
 from bakeoff.model.records.run import RunRecord
 from bakeoff.report.answer import answer_of
 from bakeoff.report.html.write import write_report
 from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, invalid, overloaded, write_bundle
 from builders.plans import read, refused
+from builders.promises import under_load
 
 STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
 
@@ -134,6 +135,24 @@ def test_capacity_units_are_per_operation_and_none_where_a_system_has_no_such(bu
     assert metric("read_units_per_op").of(Observed(charged)) == pytest.approx(0.5)
     assert metric("write_units_per_op").of(Observed(charged)) == 0.0
     assert metric("read_units_per_op").of(Observed(run)) is None
+
+
+def test_stale_reads_are_a_share_and_have_an_age_only_where_there_are_some(bundle: Bundle) -> None:
+    run = bundle.runs[0]
+
+    def of_probe(name: str, stale: int, reads: int) -> float | None:
+        report = under_load(stale=stale, reads=reads, age_ns={"p99": 2_500_000, "max": 9_000_000})
+        probe = StalenessProbe(sessions=1, writes=9, reads=reads, report=report, troubles=[])
+        return metric(name).of(Observed(run.model_copy(update={"staleness_probe": probe})))
+
+    assert of_probe("stale_read_ratio", 3, 60) == pytest.approx(0.05)
+    assert of_probe("stale_age_p99", 3, 60) == 2.5
+    assert of_probe("stale_read_ratio", 0, 60) == 0.0
+    assert of_probe("stale_age_p99", 0, 60) is None
+    assert of_probe("stale_read_ratio", 0, 0) is None
+    failed = StalenessProbe(sessions=0, writes=0, reads=0, report=None, troubles=["no table"])
+    assert metric("stale_read_ratio").of(Observed(run.model_copy(update={"staleness_probe": failed}))) is None
+    assert metric("stale_read_ratio").of(Observed(run)) is None
 
 
 def test_times_of_an_overloaded_run_are_not_stated(bundle: Bundle) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, merge, to_document
+from bakeoff.analysis.percentiles import decode
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
@@ -50,7 +51,7 @@ def test_transactions_have_one_rate_and_statements_are_a_multiple_of_it(tmp_path
 
 def test_the_fastest_is_one_that_ended_and_not_one_that_the_window_cut_off(tmp_path: Path) -> None:
     def cut_off(run: RunRecord) -> RunRecord:
-        waited = merge([Histogram.from_event(run.headline.model_dump()), Histogram.from_values([1_000])])
+        waited = merge([decode(run.headline), Histogram.from_values([1_000])])
         return run.model_copy(update={"headline": to_document(waited), "unfinished": 1})
 
     told = bundle(tmp_path, replace(SMALL, change=cut_off))

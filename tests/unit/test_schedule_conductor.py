@@ -67,7 +67,10 @@ def carried_out(
 ) -> dict[str, RunRecord]:
     cell = SimpleNamespace(record=SimpleNamespace(id="a"), system_options={})
     plan = SimpleNamespace(
-        cells=[cell], with_levels=None, record=SimpleNamespace(repetitions=2, seed=1, repeats_max=repeats_max)
+        cells=[cell],
+        with_levels=None,
+        verify=None,
+        record=SimpleNamespace(repetitions=2, seed=1, repeats_max=repeats_max),
     )
     monkeypatch.setattr(one_run, "make", make or made(good))
     monkeypatch.setattr(Conductor, "_instance", instance)

@@ -15,6 +15,7 @@ from bakeoff.fleet.engines import EngineTrouble
 from bakeoff.model.boundary import Trouble
 from bakeoff.schedule import phases as ended
 from bakeoff.schedule.phases import ended_servers_named
+from bakeoff.schedule.verification import log_shown
 from builders.servers import Sleepers
 
 #: For what is bound to happen: only ends a test that has failed.
@@ -56,6 +57,22 @@ def test_a_server_that_was_killed_is_named(
         system.stop()
     assert (type(error), error.what, error.where) == (ServerError, what, "load of sleeper, row 7")
     assert "loads/*/server.log" in error.hint
+
+
+def test_without_a_bundle_the_end_of_the_log_is_shown(place: Path) -> None:
+    """As in `bakeoff verify`."""
+    system = Sleepers(place / "system", "server")
+    try:
+        system.start()
+        system.sleeper("server").log.write_text("began\n\nout of luck\n")
+        os.kill(system.pids()[-1], signal.SIGKILL)
+        with pytest.raises(ServerError) as caught, log_shown(system), ended_servers_named(system):
+            raise EngineTrouble(Trouble(what="Connection reset", where="", hint="", kind="server"), "verify of sleeper")
+    finally:
+        system.stop()
+    assert "the bundle" not in caught.value.hint
+    assert caught.value.hint.endswith("the server's log ends with:\n    began\n    out of luck")
+    assert caught.value.hint.startswith("if the machine ran out of memory, the kernel's log (`dmesg`) shows it\n")
 
 
 def test_trouble_with_servers_that_live_is_reported_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

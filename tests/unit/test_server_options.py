@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.plan.document.tables import SystemTable
+from bakeoff.systems import SYSTEMS
 from bakeoff.systems.server.options import in_one_spelling
 from bakeoff.systems.server.system import refuse_other_switches
+from builders.systems import configured
 
 KEYS = ("version", "settings", "nodes")
 LISTED = [{"name": "a", "address": "db1:1"}, {"name": "b", "address": "db2:1"}]
@@ -37,3 +40,30 @@ def test_a_switch_that_the_server_has_the_other_way_round_is_refused() -> None:
     )
     with pytest.raises(ServerError, match="the plan sets log_bin = OFF, and the server runs with log_bin = ON"):
         refuse_other_switches({"log_bin": "OFF"}, {"log_bin": "ON"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        ("mariadb", {"storage": {"sync_latency": "2"}}, "`sync_latency` is '2', which is no number with a unit"),
+        ("redis", {"storage": {"jitter": "2ms"}}, "needs a sync_latency"),
+        ("postgresql", {"storage": {"latency": "2ms"}}, "sync_latency"),
+        (
+            "mysql",
+            {"start": {"image": "a/b", "storage": {"bandwidth": "5MB"}}},
+            "storage cannot be slowed",
+        ),
+        (
+            "mariadb",
+            {"address": "db1:3306", "user": "u", "storage": {"bandwidth": "5MB"}},
+            "of managed servers",
+        ),
+        ("sqlite", {"storage": {"bandwidth": "5MB"}}, "whose storage bakeoff does not slow"),
+    ],
+)
+def test_storage_is_slowed_of_managed_servers_alone_and_in_units(
+    tmp_path: Path, kind: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(PlanError) as caught:
+        configured(kind, tmp_path, SYSTEMS[kind].in_one_spelling(options, "systems.a"))
+    assert said in f"{caught.value.what} {caught.value.hint}"

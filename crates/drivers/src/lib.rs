@@ -33,6 +33,7 @@ pub mod postgresql;
 pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
+pub mod reference;
 pub mod registration;
 pub mod resolve;
 #[cfg(feature = "riak")]
@@ -57,6 +58,7 @@ pub use server::{http, target::Protocol};
 /// The drivers in this build.
 pub const DRIVERS: &[&Registration] = &[
     &null::DRIVER,
+    &reference::DRIVER,
     #[cfg(feature = "sqlite")]
     &sqlite::DRIVER,
     #[cfg(feature = "mysql")]

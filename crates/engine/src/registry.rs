@@ -2,6 +2,7 @@
 use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::Registration;
 use bakeoff_drivers::resolve::{client, resolve as decide};
+use bakeoff_experiments::Probe;
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, formed};
@@ -9,8 +10,8 @@ use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
+use bakeoff_model::resolve::{Answer, DriverRequest, ListedDriver, Request, WriteEventsRequest};
+use bakeoff_model::run::{ExperimentSpec, Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
@@ -65,6 +66,7 @@ impl Workload {
     fn lack(&self, driver: &Registration) -> Option<&'static str> {
         let client = &driver.client;
         match self.execute {
+            _ if !client.make.runs_workloads() => Some("a database"),
             Execute::Sql(_) if client.make.sql().is_none() => Some("SQL"),
             Execute::Documents(_) if !client.has_documents() => Some("documents"),
             Execute::SqlOrDocuments(_) if client.make.sql().is_none() && !client.has_documents() => {
@@ -137,11 +139,40 @@ mod workloads {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let make = client(spec)?.make;
-    if spec.phase == Phase::Verify {
-        let sql = make.sql().ok_or_else(|| no_sql(&spec.driver.kind))?;
-        return bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink);
+    let sql = || match client(spec)?.make.experiments() {
+        Some(sql) => sql(spec),
+        None => Err(no_sql(&spec.driver.kind)),
+    };
+    match (spec.phase, &spec.staleness_probe) {
+        (Phase::Verify, _)
+            if spec
+                .experiment
+                .as_ref()
+                .is_some_and(ExperimentSpec::is_of_records) =>
+        {
+            let records = client(spec)?.make.records(spec)?;
+            bakeoff_experiments::execute_on_records(spec, records, &control, &sink)
+        }
+        (Phase::Verify, _) => bakeoff_experiments::execute(spec, sql()?, &control, &sink),
+        (Phase::Run, Some(asked)) => {
+            let probe = Probe::start(spec, asked, sql()?, &control)?;
+            let result = carry_out(spec, control.clone(), probe.follow(sink));
+            if result.is_err() {
+                control.stop();
+            }
+            let staleness_probe = Some(probe.finish());
+            result.map(|result| RunResult {
+                staleness_probe,
+                ..result
+            })
+        }
+        _ => carry_out(spec, control, sink),
     }
+}
+
+/// A phase of a workload.
+fn carry_out(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
+    let make = client(spec)?.make;
     fits(&spec.driver.kind, &spec.driver.kind, spec.workload.kind())?;
     let workload = Workload::of(spec.workload.kind()).ok_or_else(|| another(spec))?;
     form_fits(&spec.driver.kind, &spec.driver.kind, &spec.workload)?;
@@ -223,7 +254,7 @@ fn refuse_below_sql(workload: &WorkloadSpec, driver: &Said) -> Result<(), Troubl
 
 fn no_sql(driver: &str) -> Trouble {
     usage(
-        format!("isolation is verified by SQL, which {driver} does not offer"),
+        format!("what is read is verified by SQL, which {driver} does not offer"),
         "choose a system with SQL",
     )
 }
@@ -290,7 +321,11 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
         }
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
-            if let Some(driver) = &request.driver {
+            // A plan that is verified has a workload which does not run.
+            let runs = |driver: &&DriverRequest| {
+                Registration::of(&driver.kind).is_ok_and(|kind| kind.client.make.runs_workloads())
+            };
+            if let Some(driver) = request.driver.as_ref().filter(runs) {
                 fits(&driver.kind, driver.called(), &request.kind)?;
                 form_fits(&driver.kind, driver.called(), &resolved.spec)?;
                 let decided = decide(driver)?;
@@ -316,6 +351,7 @@ pub fn list() -> String {
             .filter(|workload| workload.lack(kind).is_none())
             .map(|workload| workload.kind.into())
             .collect(),
+        experiments: kind.client.make.experiments().is_some() && kind.client.offers.has(Offer::Transactions),
         options: (kind.options.describe)(),
     };
     let list = serde_json::json!({

@@ -1,15 +1,17 @@
 //! A session on a thread of its own. Sessions of every runner are driven in the same way: by one statement at a time, and a
 //! caller that need not wait for the answer.
-use crate::{Stage, place_of, silent};
+use crate::{Stage, silent};
+use bakeoff_histories::record::Outcome as Ended;
 use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::{runner, threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::StepAnswer;
 use bakeoff_model::sql::{Ask, SqlSession};
+use bakeoff_model::time::now_ns;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use std::fmt;
@@ -49,17 +51,31 @@ impl fmt::Display for Act {
     }
 }
 
+/// What came of an act, and when it was sent and answered.
+pub struct Reply {
+    pub answer: StepAnswer,
+    pub outcome: Ended,
+    pub is_lost: bool,
+    pub call_ns: u64,
+    pub return_ns: u64,
+}
+
 /// The session ends when this is dropped, or once the statement that it waits for has been answered.
 pub struct Actor {
     acts: Sender<Act>,
-    answers: Receiver<StepAnswer>,
+    replies: Receiver<Reply>,
 }
 
 impl Actor {
     /// Connects to this endpoint, and returns when the session can be used.
-    pub fn open(stage: &Arc<Stage>, number: usize, setup: &[String]) -> Result<Self, Trouble> {
+    pub fn open(
+        stage: &Arc<Stage>,
+        number: usize,
+        endpoint: usize,
+        setup: &[String],
+    ) -> Result<Self, Trouble> {
         let (acts, to_do) = channel();
-        let (done, answers) = channel();
+        let (done, replies) = channel();
         let (opened, is_open) = channel();
         let (own, setup) = (stage.clone(), setup.to_vec());
         threads::spawn("actor", "", move || {
@@ -67,7 +83,7 @@ impl Actor {
             let refused = opened.clone();
             let lives = runner::of(own.runner).block_on(recorder, false, async {
                 let client = own.driver.open(number).await?;
-                let mut session = open(&own, &*client, place_of(&own, 0), &setup).await?;
+                let mut session = open(&own, &*client, endpoint, &setup).await?;
                 let _ = opened.send(Ok(()));
                 while let Ok(act) = to_do.recv() {
                     if done.send(carry_out(&mut session, &act).await).is_err() {
@@ -81,7 +97,7 @@ impl Actor {
             }
         })?;
         match is_open.recv_timeout(stage.timeout) {
-            Ok(result) => result.map(|()| Self { acts, answers }),
+            Ok(result) => result.map(|()| Self { acts, replies }),
             Err(RecvTimeoutError::Timeout) => Err(silent(stage, "no session could be opened")),
             Err(RecvTimeoutError::Disconnected) => Err(words::worker_died()),
         }
@@ -94,11 +110,16 @@ impl Actor {
 
     /// The answer to the last act; `None`: not within this time.
     pub fn answer(&self, within: Duration) -> Option<StepAnswer> {
-        match self.answers.recv_timeout(within) {
-            Ok(answer) => Some(answer),
+        match self.replies.recv_timeout(within) {
+            Ok(reply) => Some(reply.answer),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(StepAnswer::None),
         }
+    }
+
+    /// The same with its outcome; `None` also if the session has ended.
+    pub fn reply(&self, within: Duration) -> Option<Reply> {
+        self.replies.recv_timeout(within).ok()
     }
 }
 
@@ -118,7 +139,8 @@ pub async fn open(
 }
 
 /// A failed statement's transaction is rolled back at once.
-async fn carry_out(session: &mut AnySql, act: &Act) -> StepAnswer {
+async fn carry_out(session: &mut AnySql, act: &Act) -> Reply {
+    let call_ns = now_ns();
     let answer = match act {
         Act::Begin => session.begin(Access::default()).await.map(|()| done(None)),
         Act::Commit => session.commit().await.map(|()| done(None)),
@@ -126,15 +148,33 @@ async fn carry_out(session: &mut AnySql, act: &Act) -> StepAnswer {
         Act::Read(sql) => read(session, sql).await,
         Act::Write(sql) => session.execute_text(sql).await.map(|d| done(d.affected)),
     };
-    match answer {
-        Ok(answer) => answer,
+    let return_ns = now_ns();
+    let (answer, outcome, is_lost) = match answer {
+        Ok(answer) => (answer, Ended::Ok, false),
         Err(error) => {
+            let outcome = ended(&error);
             let error = session.undo(error).await;
-            StepAnswer::Error {
+            let answer = StepAnswer::Error {
                 code: error.code.clone(),
                 message: error.message.clone(),
-            }
+            };
+            (answer, outcome, error.connection_lost)
         }
+    };
+    Reply {
+        answer,
+        outcome,
+        is_lost,
+        call_ns,
+        return_ns,
+    }
+}
+
+/// As histories say it.
+pub fn ended(error: &OpError) -> Ended {
+    match error.outcome {
+        Outcome::Fail(_) => Ended::Fail,
+        _ => Ended::Unknown,
     }
 }
 

@@ -7,7 +7,7 @@ mod tests;
 use crate::actor::{Act, Actor};
 use crate::play::{Patience, Play, Step};
 use crate::shared::Table;
-use crate::{Stage, silent};
+use crate::{Stage, place_of, silent};
 use bakeoff_measure::threads::ready::ready;
 use bakeoff_measure::{Sink, words};
 use bakeoff_model::event::{Event, Progress};
@@ -51,7 +51,8 @@ impl Isolation {
         begun_ns: u64,
         sink: &Sink,
     ) -> Result<IsolationEvidence, Trouble> {
-        let keeper = Actor::open(&self.stage, 0, &self.session_setup)?;
+        let first = place_of(&self.stage, 0);
+        let keeper = Actor::open(&self.stage, 0, first, &self.session_setup)?;
         sink(ready(
             self.stage.runner,
             self.stage.driver.client(),
@@ -88,7 +89,8 @@ impl Isolation {
             Act::Write(format!("INSERT INTO {TABLE} (id, value) VALUES (1, 10), (2, 20)")),
         )?;
         let script: Vec<Step> = schedule.script().collect();
-        let open = |number| Actor::open(&self.stage, number, &self.session_setup);
+        let first = place_of(&self.stage, 0);
+        let open = |number| Actor::open(&self.stage, number, first, &self.session_setup);
         let actors: Vec<Actor> = (1..=schedule.sessions()).map(open).collect::<Result<_, _>>()?;
         let patience = Patience {
             blocked_after: self.blocked_after,

@@ -5,20 +5,28 @@
 //! - [`play`]: several of them by a script, with the blocked ones waiting;
 //! - [`isolation`]: scripts that provoke the anomalies by which levels of isolation are defined;
 //! - [`transactions`]: random ones, whose history is judged;
-//! - [`staleness`]: versions that are written and read on every node.
+//! - [`staleness`]: versions that are written and read on every node;
+//! - [`staleness_probe`]: the same next to a load; [`versions`]: what both do alike.
+//! - [`ledger`]: inserts, of which a crash may take some; on records, so systems without SQL have it, too.
+//! - [`convergence`]: rows that sessions write at the same time, and what every node holds afterwards.
 mod actor;
+mod convergence;
 mod isolation;
+mod ledger;
 mod play;
 mod shared;
 mod staleness;
+mod staleness_probe;
 mod transactions;
+mod versions;
 
 use bakeoff_histories::level::Level;
 use bakeoff_measure::phases::result::empty_result;
 use bakeoff_measure::runner::reactor;
 use bakeoff_measure::{Control, Sink, words};
-use bakeoff_model::any::AnySql;
+use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::AnyDriver;
+use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{ExperimentSpec, RunSpec, RunnerKind};
@@ -26,10 +34,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use isolation::schedules::names;
+pub use staleness_probe::Probe;
 
 /// What every session of an experiment shares.
-struct Stage {
-    driver: Box<dyn AnyDriver<AnySql>>,
+struct Stage<S = AnySql> {
+    driver: Box<dyn AnyDriver<S>>,
     runner: RunnerKind,
     spec: RunSpec,
     /// Of the endpoints that sessions are dealt over.
@@ -40,15 +49,57 @@ struct Stage {
 }
 
 impl Stage {
+    /// As `new`, of a driver that has what statements of experiments need.
+    fn of_sql(
+        spec: &RunSpec,
+        driver: Box<dyn AnyDriver<AnySql>>,
+        control: &Arc<Control>,
+        writers: &Routing,
+        sessions_per_worker: u32,
+    ) -> Result<Self, Trouble> {
+        actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
+        Self::new(spec, driver, control, writers, sessions_per_worker)
+    }
+
     fn nodes(&self) -> usize {
         self.spec.driver.endpoints().len().max(1)
+    }
+}
+
+impl<S> Stage<S> {
+    /// `writers`: the nodes that take writes. `sessions_per_worker`: by which the reactor chooses how it works.
+    fn new(
+        spec: &RunSpec,
+        driver: Box<dyn AnyDriver<S>>,
+        control: &Arc<Control>,
+        writers: &Routing,
+        sessions_per_worker: u32,
+    ) -> Result<Self, Trouble> {
+        let Some(runner) = spec.runner.or(driver.runners().first().copied()) else {
+            return Err(words::usage(
+                "the driver names no runner",
+                "driver",
+                "report this as a defect of the driver",
+            ));
+        };
+        if runner == RunnerKind::Reactor {
+            reactor::choose_io(spec.io, sessions_per_worker)?;
+        }
+        Ok(Self {
+            driver,
+            runner,
+            spec: spec.clone(),
+            places: writers.among(spec.driver.endpoints())?.places,
+            timeout: spec.timeout().max(TIMEOUT_MIN),
+            control: control.clone(),
+        })
     }
 }
 
 /// Sessions limit their waiting for a lock to 3 s where the system can.
 const TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
-fn silent(stage: &Stage, what: &str) -> Trouble {
+fn silent<S>(stage: &Stage<S>, what: &str) -> Trouble {
     Trouble::new(
         TroubleKind::Server,
         format!("{what} within {} s", stage.timeout.as_secs_f64()),
@@ -58,7 +109,7 @@ fn silent(stage: &Stage, what: &str) -> Trouble {
 }
 
 /// The endpoint of a session by its number.
-fn place_of(stage: &Stage, session: usize) -> usize {
+fn place_of<S>(stage: &Stage<S>, session: usize) -> usize {
     stage.places[session % stage.places.len()] as usize
 }
 
@@ -70,32 +121,10 @@ pub fn execute(
     sink: &Sink,
 ) -> Result<RunResult, Trouble> {
     let Some(experiment) = &spec.experiment else {
-        return Err(words::usage(
-            "nothing to verify",
-            "run.json: experiment",
-            "a verify phase says in `experiment` what is done",
-        ));
+        return Err(nothing_asked());
     };
-    actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
-    let Some(runner) = spec.runner.or(driver.runners().first().copied()) else {
-        return Err(words::usage(
-            "the driver names no runner",
-            "driver",
-            "report this as a defect of the driver",
-        ));
-    };
-    if runner == RunnerKind::Reactor {
-        reactor::choose_io(spec.io, 1)?;
-    }
     let begun = Instant::now();
-    let stage = Arc::new(Stage {
-        driver,
-        runner,
-        spec: spec.clone(),
-        places: spec.routing.among(spec.driver.endpoints())?.places,
-        timeout: spec.timeout().max(TIMEOUT_MIN),
-        control: control.clone(),
-    });
+    let stage = Arc::new(Stage::of_sql(spec, driver, control, &spec.routing, 1)?);
     let evidence = match experiment {
         ExperimentSpec::Isolation {
             schedules,
@@ -117,6 +146,7 @@ pub fn execute(
             claim,
             session_setup,
             folder,
+            nodes_back_within_s,
         } => Ok(transactions::Transactions {
             stage: stage.clone(),
             sessions: (*sessions).max(1),
@@ -124,6 +154,7 @@ pub fn execute(
             claim: claim.as_deref().map(level).transpose()?,
             session_setup: session_setup.clone(),
             folder: folder.clone(),
+            nodes_back_within: Duration::from_secs_f64(*nodes_back_within_s),
         }
         .run(sink)?),
         ExperimentSpec::Staleness {
@@ -138,31 +169,82 @@ pub fn execute(
             duration: Duration::from_secs_f64(*seconds),
             writes_per_s: *writes_per_s,
             reads_per_s: *reads_per_s,
-            claims: serde_json::from_value(claims.clone()).map_err(|error| {
-                words::usage(
-                    error.to_string(),
-                    "run.json: experiment.claims",
-                    "see docs/method/histories.md",
-                )
-            })?,
+            claims: versions::claims(claims, "run.json: experiment.claims")?,
             session_setup: session_setup.clone(),
             folder: folder.clone(),
         }
         .run(sink)?),
+        ExperimentSpec::Ledger { .. } | ExperimentSpec::LedgerFound { .. } => return Err(nothing_asked()),
+        ExperimentSpec::Convergence {
+            seconds,
+            deadline_s,
+            session_setup,
+        } => serde_json::to_value(
+            convergence::Convergence {
+                stage: stage.clone(),
+                duration: Duration::from_secs_f64(*seconds),
+                deadline: Duration::from_secs_f64(*deadline_s),
+                session_setup: session_setup.clone(),
+            }
+            .run(sink)?,
+        ),
     };
     stage.driver.close()?;
-    Ok(RunResult {
+    let evidence = evidence.map_err(|error| {
+        words::usage(
+            error.to_string(),
+            "evidence",
+            "report this as a defect of bakeoff",
+        )
+    })?;
+    Ok(result(spec, control, begun, evidence))
+}
+
+/// The same with an experiment that needs records alone.
+pub fn execute_on_records(
+    spec: &RunSpec,
+    driver: Box<dyn AnyDriver<AnyRecords>>,
+    control: &Arc<Control>,
+    sink: &Sink,
+) -> Result<RunResult, Trouble> {
+    let begun = Instant::now();
+    let stage = Arc::new(Stage::new(spec, driver, control, &spec.routing, 1)?);
+    match &spec.experiment {
+        Some(ExperimentSpec::Ledger {
+            folder,
+            first,
+            sessions,
+            seconds,
+        }) => ledger::Ledger {
+            stage: stage.clone(),
+            folder: folder.into(),
+            first: *first,
+            sessions: (*sessions).max(1),
+            duration: Duration::from_secs_f64(*seconds),
+        }
+        .run(sink)?,
+        Some(ExperimentSpec::LedgerFound { folder }) => ledger::find(&stage, folder.as_ref(), sink)?,
+        _ => return Err(nothing_asked()),
+    }
+    stage.driver.close()?;
+    Ok(result(spec, control, begun, serde_json::Value::Null))
+}
+
+fn result(spec: &RunSpec, control: &Control, begun: Instant, evidence: serde_json::Value) -> RunResult {
+    RunResult {
         elapsed_s: begun.elapsed().as_secs_f64(),
         interrupted: control.is_stopped(),
-        evidence: evidence.map_err(|error| {
-            words::usage(
-                error.to_string(),
-                "evidence",
-                "report this as a defect of bakeoff",
-            )
-        })?,
+        evidence,
         ..empty_result(spec)
-    })
+    }
+}
+
+fn nothing_asked() -> Trouble {
+    words::usage(
+        "nothing to verify",
+        "run.json: experiment",
+        "a verify phase says in `experiment` what is done",
+    )
 }
 
 fn level(name: &str) -> Result<Level, Trouble> {

@@ -126,8 +126,8 @@ pub fn found(done: Done) -> Result<(), OpError> {
     }
 }
 
-/// Waits for what each session has recorded, and shows every second that it goes on. `stop` of the controller ends the wait
-/// early: sessions see it, too.
+/// Waits for what each session has recorded, and shows at the begin, every second and at the end how many seconds have passed.
+/// `stop` of the controller ends the wait early: sessions see it, too.
 pub fn gather(
     stage: &Stage,
     sink: &Sink,
@@ -137,6 +137,15 @@ pub fn gather(
 ) -> Result<Vec<Record>, Trouble> {
     let begun = Instant::now();
     let patience = duration + 3 * stage.timeout;
+    let seconds = |done: f64| {
+        let total = duration.as_secs_f64().ceil() as u64;
+        sink(Event::Progress(Progress {
+            elapsed_s: begun.elapsed().as_secs_f64(),
+            done: (done as u64).min(total),
+            total,
+        }));
+    };
+    seconds(0.0);
     let (mut all, mut ended) = (vec![], 0);
     while ended < sessions {
         match results.recv_timeout(Duration::from_secs(1)) {
@@ -145,16 +154,13 @@ pub fn gather(
                 ended += 1;
             }
             Err(RecvTimeoutError::Timeout) if begun.elapsed() < patience => {
-                sink(Event::Progress(Progress {
-                    elapsed_s: begun.elapsed().as_secs_f64(),
-                    done: begun.elapsed().as_secs().min(duration.as_secs()),
-                    total: duration.as_secs(),
-                }));
+                seconds(begun.elapsed().as_secs_f64());
             }
             Err(RecvTimeoutError::Timeout) => return Err(silent(stage, "a session has no answer")),
             Err(RecvTimeoutError::Disconnected) => return Err(words::worker_died()),
         }
     }
+    seconds(f64::INFINITY);
     Ok(all)
 }
 

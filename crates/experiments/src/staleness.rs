@@ -1,28 +1,19 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
-use crate::actor::open;
-use crate::shared::{Table, found, gather, write_history};
+use crate::shared::{gather, write_history};
+use crate::versions::{At, KEYS, judged, make, record};
 use crate::{Stage, place_of};
-use bakeoff_histories::History;
-use bakeoff_histories::record::{Answer, MicroOp, Outcome as Ended, Phase, Record};
-use bakeoff_histories::register::{Claims, judge};
+use bakeoff_histories::record::{MicroOp, Record};
+use bakeoff_histories::register::Claims;
 use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Sink, runner, threads, words};
-use bakeoff_model::any::AnySql;
-use bakeoff_model::driver::AnyClient;
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_measure::{Sink, runner, threads};
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::SplitMix64;
-use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::time::{now_ns, sleep, sleep_until};
-use bakeoff_model::value::Value;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-
-const TABLE: &str = "bakeoff_probe";
-/// Of the writer; each client has one more of its own.
-const KEYS: u64 = 16;
 
 pub struct Staleness {
     pub stage: Arc<Stage>,
@@ -50,15 +41,6 @@ enum Role {
     },
 }
 
-/// A session on one node.
-struct At {
-    node: usize,
-    session: AnySql,
-    read: Statement,
-    write: Statement,
-    is_lost: bool,
-}
-
 impl Staleness {
     pub fn run(&self, sink: &Sink) -> Result<serde_json::Value, Trouble> {
         let roles = self.roles();
@@ -67,19 +49,13 @@ impl Staleness {
         sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
         let clients = roles.iter().filter(|role| matches!(role, Role::Client { .. }));
         let keys = KEYS + clients.count() as u64;
-        let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
-        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
-        let table = Table {
-            stage: &self.stage,
-            setup: &self.session_setup,
-            name: TABLE,
-        };
-        table.create("value BIGINT NOT NULL", &[insert], keys)?;
+        let table = make(&self.stage, &self.session_setup, keys)?;
         let outcome = self.records(&roles, keys, sink);
         let dropped = table.drop();
         let records = outcome?;
         dropped?;
-        self.judged(&records)
+        write_history(self.folder.as_deref(), "staleness", &records)?;
+        judged(&records, &self.claims)
     }
 
     /// A writer, a reader on each node, a client on each node, and one that goes from node to node.
@@ -137,17 +113,6 @@ impl Staleness {
         drop(done);
         gather(&self.stage, sink, &results, roles.len(), self.duration)
     }
-
-    fn judged(&self, records: &[Record]) -> Result<serde_json::Value, Trouble> {
-        write_history(self.folder.as_deref(), "staleness", records)?;
-        let defect = |what: String| words::usage(what, "staleness", "report this as a defect of bakeoff");
-        let mut history = History::default();
-        for record in records {
-            history.push(record).map_err(|what| defect(what.to_owned()))?;
-        }
-        let report = judge(&history, &self.claims).map_err(|error| defect(error.to_string()))?;
-        serde_json::to_value(report).map_err(|error| defect(error.to_string()))
-    }
 }
 
 struct User {
@@ -168,7 +133,7 @@ impl User {
         };
         let mut places = vec![];
         for node in reads.into_iter().chain(writes) {
-            places.push(self.at(stage, &*client, setup, node).await?);
+            places.push(At::open(stage, &*client, setup, node).await?);
         }
         let readers = places.len() - usize::from(writes.is_some());
         let mut random = SplitMix64(stage.spec.seed ^ (u64::from(self.number) << 32));
@@ -203,7 +168,7 @@ impl User {
                 Role::Writer { .. } => {}
             }
             for at in places.iter_mut().filter(|at| at.is_lost) {
-                match self.at(stage, &*client, setup, at.node).await {
+                match At::open(stage, &*client, setup, at.node).await {
                     Ok(again) => *at = again,
                     Err(_) => sleep(Duration::from_millis(100)).await,
                 }
@@ -212,69 +177,15 @@ impl User {
         Ok(())
     }
 
-    async fn at(
-        &self,
-        stage: &Stage,
-        client: &dyn AnyClient<AnySql>,
-        setup: &[String],
-        node: usize,
-    ) -> Result<At, Trouble> {
-        let mut session = open(stage, client, node, setup).await?;
-        let (first, second) = (session.dialect().placeholder(1), session.dialect().placeholder(2));
-        let read = format!("SELECT value FROM {TABLE} WHERE id = {first}");
-        let write = format!("UPDATE {TABLE} SET value = {first} WHERE id = {second}");
-        let refuse = |e: OpError| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
-        Ok(At {
-            read: session.prepare(&Ask::read(&read)).await.map_err(refuse)?,
-            write: session.prepare(&Ask::write(&write)).await.map_err(refuse)?,
-            is_lost: false,
-            node,
-            session,
-        })
-    }
-
     async fn write(&self, at: &mut At, key: u64, version: i64, records: &mut Vec<Record>) {
         let call_ns = now_ns();
-        let params = [Value::Int(version), Value::Int(key as i64)];
-        let outcome = match at.session.execute(at.write, &params).await.and_then(found) {
-            Ok(()) => Ended::Ok,
-            Err(error) => {
-                at.is_lost = error.connection_lost;
-                match error.outcome {
-                    Outcome::Fail(_) => Ended::Fail,
-                    _ => Ended::Unknown,
-                }
-            }
-        };
-        self.note(at.node, outcome, call_ns, MicroOp::Write(key, version), records);
+        let done = (at.write(key, version).await, MicroOp::Write(key, version));
+        records.push(record(self.number, at.node, records.len(), call_ns, done));
     }
 
     async fn read(&self, at: &mut At, key: u64, records: &mut Vec<Record>) {
         let call_ns = now_ns();
-        let found = at.session.query_one(at.read, &[Value::Int(key as i64)]).await;
-        let value = found.map(|row| row.and_then(|row| row.cell(0)).and_then(Value::whole_number));
-        let (outcome, op) = match value {
-            // Version 0 is the row before any write.
-            Ok(None | Some(0)) => (Ended::Ok, MicroOp::Read(key, Answer::Nothing)),
-            Ok(Some(version)) => (Ended::Ok, MicroOp::Read(key, Answer::Value(version))),
-            Err(error) => {
-                at.is_lost = error.connection_lost;
-                (Ended::Fail, MicroOp::Unanswered(key))
-            }
-        };
-        self.note(at.node, outcome, call_ns, op, records);
-    }
-
-    fn note(&self, node: usize, outcome: Ended, call_ns: u64, op: MicroOp, records: &mut Vec<Record>) {
-        records.push(Record {
-            session: self.number,
-            node: node as u32,
-            index: records.len() as u64,
-            phase: Phase::Load,
-            outcome,
-            call_ns: call_ns as i64,
-            return_ns: now_ns() as i64,
-            ops: vec![op],
-        });
+        let done = at.read(key).await;
+        records.push(record(self.number, at.node, records.len(), call_ns, done));
     }
 }

@@ -3,7 +3,7 @@
 mod bank;
 mod lists;
 
-use crate::actor::open;
+use crate::actor::{ended, open};
 use crate::shared::{Table, gather, write_history};
 use crate::{Stage, place_of};
 use bakeoff_histories::History;
@@ -14,9 +14,11 @@ use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::threads::ready::ready;
 use bakeoff_measure::{Sink, runner, threads, words};
 use bakeoff_model::any::AnySql;
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::driver::AnyClient;
+use bakeoff_model::event::{Event, Progress};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::random::SplitMix64;
-use bakeoff_model::time::now_ns;
+use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::transaction::{Access, Transactional};
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,7 +34,12 @@ pub struct Transactions {
     pub session_setup: Vec<String>,
     /// Where histories are written, a file each.
     pub folder: Option<String>,
+    /// Faults are carried out meanwhile: how long nodes may be away after the last transaction. 0: none are.
+    pub nodes_back_within: Duration,
 }
+
+/// Between two tries to reach a node.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A kind of transaction, with the table that it works on.
 trait Kind: Send + Sync + 'static {
@@ -84,7 +91,7 @@ impl Transactions {
         table.create(columns, &inserts, rows)?;
         let outcome = self.records(&kind, sink).and_then(|mut records| {
             let after_ns = records.iter().map(|record| record.return_ns).max().unwrap_or(0);
-            records.push(whole(self.left(&table, &*kind)?, after_ns));
+            records.push(whole(self.left(&table, &*kind, sink)?, after_ns));
             Ok(records)
         });
         let dropped = table.drop();
@@ -93,16 +100,27 @@ impl Transactions {
         Ok((kind.name(), self.judged(&*kind, &records)?))
     }
 
-    /// What is left in the table once all nodes agree, or after the time of a timeout what the first has.
-    fn left<K: Kind>(&self, table: &Table<'_>, kind: &K) -> Result<Vec<MicroOp>, Trouble> {
-        let give_up = Instant::now() + self.stage.timeout;
+    /// What is left in the table once all nodes have answered and agree, or what the first has when it is too late.
+    fn left<K: Kind>(&self, table: &Table<'_>, kind: &K, sink: &Sink) -> Result<Vec<MicroOp>, Trouble> {
+        let begun = Instant::now();
+        let patience = self.stage.timeout.max(self.nodes_back_within);
+        if !self.nodes_back_within.is_zero() {
+            std::thread::sleep(PAUSE); // until a fault that begins with the last moment has begun
+        }
         loop {
             let read = |place| table.on(place, async |session: &mut AnySql| kind.read_all(session).await);
-            let of_each: Vec<Vec<MicroOp>> =
-                (0..self.stage.places.len()).map(read).collect::<Result<_, _>>()?;
-            let agree = of_each.windows(2).all(|pair| pair[0] == pair[1]);
-            if agree || Instant::now() > give_up {
-                return Ok(of_each.into_iter().next().unwrap_or_default());
+            let of_each: Result<Vec<Vec<MicroOp>>, Trouble> =
+                (0..self.stage.places.len()).map(read).collect();
+            let is_late = begun.elapsed() > patience || self.stage.control.is_stopped();
+            match of_each {
+                Ok(rows) if is_late || rows.windows(2).all(|pair| pair[0] == pair[1]) => {
+                    return Ok(rows.into_iter().next().unwrap_or_default());
+                }
+                Err(trouble) if is_late || self.nodes_back_within.is_zero() => return Err(trouble),
+                _ => {
+                    waiting(sink, begun);
+                    std::thread::sleep(PAUSE);
+                }
             }
         }
     }
@@ -152,16 +170,21 @@ async fn user<K: Kind>(
     let client = stage.driver.open(number as usize).await?;
     let endpoint = place_of(stage, number as usize);
     let mut random = SplitMix64(stage.spec.seed ^ (u64::from(number) << 32));
-    let mut at_hand = None;
+    let (mut at_hand, mut was_open) = (None, false);
     while Instant::now() < until && !stage.control.is_stopped() {
         let (session, prepared) = match &mut at_hand {
             Some(both) => both,
-            None => {
-                let mut session = open(stage, &*client, endpoint, setup).await?;
-                let prepared = kind.prepare(&mut session).await;
-                let refuse = |e| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
-                at_hand.insert((session, prepared.map_err(refuse)?))
-            }
+            None => match ready_session(stage, kind, &*client, endpoint, setup).await {
+                Ok(both) => {
+                    was_open = true;
+                    at_hand.insert(both)
+                }
+                Err(_) if was_open => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+                Err(trouble) => return Err(trouble),
+            },
         };
         let Some(mut ops) = kind.draw(&mut random) else {
             return Ok(());
@@ -185,7 +208,20 @@ async fn user<K: Kind>(
     Ok(())
 }
 
-/// How it ended, and whether its session is lost. What failed before the commit was certainly not applied.
+async fn ready_session<K: Kind>(
+    stage: &Stage,
+    kind: &K,
+    client: &dyn AnyClient<AnySql>,
+    endpoint: usize,
+    setup: &[String],
+) -> Result<(AnySql, K::Prepared), Trouble> {
+    let mut session = open(stage, client, endpoint, setup).await?;
+    let prepared = kind.prepare(&mut session).await;
+    let refuse = |e| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
+    Ok((session, prepared.map_err(refuse)?))
+}
+
+/// How it ended, and whether its session, or its node, is lost. What failed before the commit was certainly not applied.
 async fn transact<K: Kind>(
     kind: &K,
     session: &mut AnySql,
@@ -198,18 +234,25 @@ async fn transact<K: Kind>(
     };
     if let Err(error) = done {
         let error = session.undo(error).await;
-        return (Ended::Fail, error.connection_lost);
+        return (Ended::Fail, error.connection_lost || error.leave_node);
     }
     match session.commit().await {
         Ok(()) => (Ended::Ok, false),
         Err(error) => {
-            let outcome = match error.outcome {
-                Outcome::Fail(_) => Ended::Fail,
-                _ => Ended::Unknown,
-            };
-            (outcome, session.undo(error).await.connection_lost)
+            let outcome = ended(&error);
+            let error = session.undo(error).await;
+            (outcome, error.connection_lost || error.leave_node)
         }
     }
+}
+
+/// A sign of life, of no kind of transaction.
+fn waiting(sink: &Sink, begun: Instant) {
+    sink(Event::Progress(Progress {
+        elapsed_s: begun.elapsed().as_secs_f64(),
+        done: 0,
+        total: 0,
+    }));
 }
 
 /// A transaction that reads everything after all others.

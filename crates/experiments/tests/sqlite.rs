@@ -2,14 +2,27 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 
 use bakeoff_drivers::sqlite::DRIVER;
-use bakeoff_experiments::{execute, names};
+use bakeoff_experiments::{Probe, execute, names};
 use bakeoff_measure::Control;
+use bakeoff_measure::control::Axis;
+use bakeoff_model::event::{Event, StalenessProbe};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{IsolationEvidence, RunSpec, StepAnswer};
+use bakeoff_model::time::now_ns;
 use std::path::Path;
 use std::sync::Arc;
 
 fn verify(folder: &Path, journal: &str, begin: &str) -> Result<IsolationEvidence, Trouble> {
+    let experiment = serde_json::json!({ "kind": "isolation", "tries": 1, "blocked_after_s": 0.05 });
+    Ok(serde_json::from_value(evidence(folder, journal, begin, experiment)?).unwrap())
+}
+
+fn evidence(
+    folder: &Path,
+    journal: &str,
+    begin: &str,
+    experiment: serde_json::Value,
+) -> Result<serde_json::Value, Trouble> {
     let document = serde_json::json!({
         "format": 1,
         "phase": "verify",
@@ -18,13 +31,12 @@ fn verify(folder: &Path, journal: &str, begin: &str) -> Result<IsolationEvidence
         },
         "workload": { "kind": "ycsb" },
         "timeout_s": 2,
-        "experiment": { "kind": "isolation", "tries": 1, "blocked_after_s": 0.05 },
+        "experiment": experiment,
     });
     let spec: RunSpec = serde_json::from_value(document).unwrap();
     let driver = DRIVER.client.make.sql().unwrap()(&spec)?;
     let sink: bakeoff_measure::Sink = Arc::new(|_| {});
-    let result = execute(&spec, driver, &Arc::new(Control::default()), &sink)?;
-    Ok(serde_json::from_value(result.evidence).unwrap())
+    Ok(execute(&spec, driver, &Arc::new(Control::default()), &sink)?.evidence)
 }
 
 struct Folder(std::path::PathBuf);
@@ -67,6 +79,22 @@ fn sqlite_lets_no_anomaly_happen() {
 }
 
 #[test]
+fn one_copy_has_every_acknowledged_write() {
+    let folder = Folder::new("one-copy");
+    let experiment = serde_json::json!({ "kind": "convergence", "seconds": 1.0 });
+    let report = evidence(&folder.0, "wal", "immediate", experiment).unwrap();
+    for property in ["delivery", "termination", "validity", "convergence"] {
+        assert_eq!(report[property]["count"], 0, "{report:#}");
+    }
+    assert!(
+        report["writes_ok"].as_u64() > report["rounds"].as_u64(),
+        "{report:#}"
+    );
+    assert!(report["converged_after_ns"].as_i64().is_some(), "{report:#}");
+    assert_eq!(report["later_samples"], 5);
+}
+
+#[test]
 fn a_table_of_that_name_is_refused_and_kept() {
     let folder = Folder::new("kept");
     // Its own table is gone afterwards, or the second run would be refused.
@@ -82,4 +110,93 @@ fn a_table_of_that_name_is_refused_and_kept() {
         .query_row("SELECT id FROM bakeoff_isolation", [], |row| row.get(0))
         .unwrap();
     assert_eq!(kept, 7);
+}
+
+/// A probe next to a load that completes 20,000 operations a second, for a second after half a second of warm-up.
+fn probe(folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> StalenessProbe {
+    let document = serde_json::json!({
+        "format": 1,
+        "phase": "run",
+        "driver": { "kind": "sqlite", "path": folder.join("db"), "pragmas": { "journal_mode": "wal" } },
+        "workload": { "kind": "ycsb" },
+        "timeout_s": 5,
+        "warm_up_s": 0.5,
+        "limit": { "kind": "time", "window_s": 1.0 },
+        "staleness_probe": { "claims": { "staleness": "none" } },
+    });
+    let spec: RunSpec = serde_json::from_value(document).unwrap();
+    let driver = DRIVER.client.make.sql().unwrap()(&spec).unwrap();
+    let control = Arc::new(Control::default());
+    let probe = Probe::start(&spec, spec.staleness_probe.as_ref().unwrap(), driver, &control).unwrap();
+    let sink = probe.follow(Arc::new(|_| {}));
+    let second = serde_json::json!({
+        "second": 0, "length_s": 1.0, "warm_up": true, "series": [], "queries": { "read": 0, "write": 0, "other": 0 },
+        "retries": 0, "retries_after_conflict": 0, "reconnects": 0, "nodes": [],
+        "tenths": { "ok": [20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0], "writes": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+    });
+    sink(Event::Interval(serde_json::from_value(second).unwrap()));
+    let axis = Axis::new(now_ns(), 0, 500_000_000, Some(1_000_000_000), false);
+    control.set_axis(Arc::new(axis));
+    meanwhile(&rusqlite::Connection::open(folder.join("db")).unwrap());
+    control.sleep_until(control.axis().unwrap().window_end_ns());
+    probe.finish()
+}
+
+#[test]
+fn a_probe_next_to_a_load_sees_nothing_old_and_keeps_to_its_budget() {
+    let folder = Folder::new("probe");
+    // Its own table is gone afterwards, or the second one would not begin.
+    for _ in 0..2 {
+        let seen = probe(&folder.0, |_| {});
+        assert_eq!(seen.troubles, Vec::<String>::new());
+        assert_eq!(seen.sessions, 1);
+        // 200 a second at most, of which a third is written; four deviations.
+        let (writes, all) = (seen.writes as f64, (seen.writes + seen.reads) as f64);
+        assert!((100.0..290.0).contains(&all), "{seen:?}");
+        assert!((0.2..0.5).contains(&(writes / all)), "{seen:?}");
+        let staleness = &seen.report["staleness"];
+        assert_eq!(seen.report["reads"], seen.reads, "none of the warm-up: {seen:?}");
+        assert_eq!(staleness["stale"], 0);
+        assert_eq!(staleness["verdict"], "INCONCLUSIVE", "too few reads: {staleness}");
+        assert!(
+            staleness["exposed"].as_u64().unwrap() * 2 >= seen.reads - 10,
+            "{staleness}"
+        );
+    }
+}
+
+#[test]
+fn a_probe_finds_values_that_come_back() {
+    let folder = Folder::new("back");
+    let seen = probe(&folder.0, |connection| {
+        connection
+            .busy_timeout(std::time::Duration::from_secs(5))
+            .unwrap();
+        for _ in 0..100 {
+            connection
+                .execute_batch("UPDATE bakeoff_probe SET value = 0")
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    });
+    let staleness = &seen.report["staleness"];
+    assert_eq!(staleness["verdict"], "VIOLATED", "{staleness}");
+    assert!(staleness["stale"].as_u64().unwrap() > 10, "{staleness}");
+}
+
+#[test]
+fn a_probe_that_cannot_begin_or_go_on_says_so() {
+    let folder = Folder::new("trouble");
+    let lost = probe(&folder.0, |connection| {
+        connection.execute_batch("DROP TABLE bakeoff_probe").unwrap();
+    });
+    assert!(lost.troubles[0].contains("bakeoff_probe"), "{lost:?}");
+    let connection = rusqlite::Connection::open(folder.0.join("db")).unwrap();
+    connection
+        .execute_batch("CREATE TABLE bakeoff_probe (id INT)")
+        .unwrap();
+    let refused = probe(&folder.0, |_| {});
+    assert!(refused.troubles[0].contains("already exists"), "{refused:?}");
+    assert_eq!((refused.sessions, refused.report), (0, serde_json::Value::Null));
+    connection.execute_batch("SELECT id FROM bakeoff_probe").unwrap();
 }

@@ -4,13 +4,15 @@
 //! definitions. The rooms, each using only those below it:
 //!
 //! - [`question`] is the whole as one function;
-//! - [`list_append`], [`register`] and [`bank`] are the judges, one to each kind of workload;
+//! - [`list_append`], [`register`] and [`bank`] are the judges, one to each kind of workload; [`convergence`] judges what
+//!   copies hold afterwards;
 //! - [`findings`] and [`proof`] keep the smallest example of what was found, and print it; [`level`] and [`verdict`]
 //!   are their words; [`export`] writes a history for other checkers;
 //! - [`graph`] and [`search`] find cycles; they know no database;
 //! - [`history`] is the history in memory, with its [`lists`]; [`record`] is a line of its file.
 
 pub mod bank;
+pub mod convergence;
 pub mod error;
 pub mod export;
 pub mod findings;

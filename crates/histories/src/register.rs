@@ -45,7 +45,7 @@ pub struct Report {
 }
 
 /// Reads decide little about staleness unless they begin soon after a write was acknowledged.
-const EXPOSED_WITHIN_NS: i64 = 50_000_000;
+pub const EXPOSED_WITHIN_NS: i64 = 50_000_000;
 const EXPOSED_MIN: u64 = 10_000;
 
 pub fn judge(history: &History, claims: &Claims) -> Result<Report, Error> {

@@ -102,7 +102,23 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         Some(ExperimentSpec::Isolation { blocked_after_s, .. }) => {
             positive(*blocked_after_s, "experiment.blocked_after_s")?;
         }
-        Some(ExperimentSpec::Transactions { seconds, .. }) => positive(*seconds, "experiment.seconds")?,
+        Some(ExperimentSpec::Ledger { seconds, .. }) => positive(*seconds, "experiment.seconds")?,
+        Some(ExperimentSpec::Transactions {
+            seconds,
+            nodes_back_within_s,
+            ..
+        }) => {
+            positive(*seconds, "experiment.seconds")?;
+            if *nodes_back_within_s != 0.0 {
+                positive(*nodes_back_within_s, "experiment.nodes_back_within_s")?;
+            }
+        }
+        Some(ExperimentSpec::Convergence {
+            seconds, deadline_s, ..
+        }) => {
+            positive(*seconds, "experiment.seconds")?;
+            positive(*deadline_s, "experiment.deadline_s")?;
+        }
         Some(ExperimentSpec::Staleness {
             seconds,
             writes_per_s,
@@ -113,7 +129,7 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
             positive(*writes_per_s, "experiment.writes_per_s")?;
             positive(*reads_per_s, "experiment.reads_per_s")?;
         }
-        None => {}
+        Some(ExperimentSpec::LedgerFound { .. }) | None => {}
     }
     if let Some(rate) = spec.latency_probe_rate_ops_per_s {
         positive(rate, "latency_probe_rate_ops_per_s")?;

@@ -80,6 +80,8 @@ pub enum Make {
     Documents(MakeDriver<AnyDocuments>),
     /// Its records are made of SQL or of what lies below, as its options say.
     SqlAndRecords(MakeDriver<AnySql>, MakeDriver<AnyRecords>),
+    /// SQL for experiments alone: no workload runs on it.
+    Experiments(MakeDriver<AnySql>),
 }
 
 impl Make {
@@ -91,19 +93,31 @@ impl Make {
         }
     }
 
-    /// `None`: it has no SQL.
+    /// `None`: it has no SQL for workloads.
     pub fn sql(self) -> Option<MakeDriver<AnySql>> {
         match self {
             Self::Sql(make) | Self::SqlAndRecords(make, _) => Some(make),
-            Self::Records(_) | Self::ShortRecords(..) | Self::Documents(_) => None,
+            Self::Records(_) | Self::ShortRecords(..) | Self::Documents(_) | Self::Experiments(_) => None,
         }
+    }
+
+    /// `None`: it has no SQL for experiments.
+    pub fn experiments(self) -> Option<MakeDriver<AnySql>> {
+        match self {
+            Self::Experiments(make) => Some(make),
+            other => other.sql(),
+        }
+    }
+
+    pub fn runs_workloads(self) -> bool {
+        !matches!(self, Self::Experiments(_))
     }
 
     /// Records of its own, or made of its SQL or its documents.
     pub fn records(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyRecords>>, Trouble> {
         match self {
             Self::Records(make) | Self::ShortRecords(_, make) | Self::SqlAndRecords(_, make) => make(spec),
-            Self::Sql(make) => Ok(formed(make(spec)?, AnyRecords::of_sql)),
+            Self::Sql(make) | Self::Experiments(make) => Ok(formed(make(spec)?, AnyRecords::of_sql)),
             Self::Documents(make) => Ok(formed(make(spec)?, AnyRecords::of_documents)),
         }
     }
@@ -112,7 +126,9 @@ impl Make {
     pub fn documents(self, spec: &RunSpec) -> Result<Box<dyn AnyDriver<AnyDocuments>>, Trouble> {
         match self {
             Self::Documents(make) => make(spec),
-            Self::Sql(make) | Self::SqlAndRecords(make, _) => Ok(formed(make(spec)?, AnyDocuments::of_sql)),
+            Self::Sql(make) | Self::SqlAndRecords(make, _) | Self::Experiments(make) => {
+                Ok(formed(make(spec)?, AnyDocuments::of_sql))
+            }
             Self::Records(make) | Self::ShortRecords(_, make) => {
                 Ok(formed(make(spec)?, AnyDocuments::of_records))
             }

@@ -203,6 +203,9 @@ pub struct RunResult {
     #[serde(default)]
     pub capacity_units: Option<CapacityUnits>,
     pub latency_probe: Option<LatencyProbe>,
+    /// Absent: none was asked for.
+    #[serde(default)]
+    pub staleness_probe: Option<StalenessProbe>,
     /// Of a run: what it did to the data, for the checks that follow: a document of the workload's own, which others only
     /// carry. Null in other phases.
     pub evidence: serde_json::Value,
@@ -311,6 +314,21 @@ pub struct LatencyProbe {
     pub service: Histogram,
     /// Median service time of the same operation under load, over the latency probe's.
     pub median_ratio: Option<f64>,
+}
+
+/// What sessions next to the load saw of the versions that they wrote.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct StalenessProbe {
+    /// At most one on each node.
+    pub sessions: u32,
+    /// Begun in the window.
+    pub writes: u64,
+    pub reads: u64,
+    /// As the judge reports (docs/method/histories.md); null: nothing was seen.
+    pub report: serde_json::Value,
+    /// What kept it from seeing more, in words; empty: nothing.
+    pub troubles: Vec<String>,
 }
 
 /// One invariant and what was found.

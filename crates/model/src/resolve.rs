@@ -252,6 +252,8 @@ pub struct ListedDriver {
     pub library: String,
     /// Kinds of workloads that it can be asked.
     pub workloads: Vec<String>,
+    /// `bakeoff verify` can try what it promises.
+    pub experiments: bool,
     /// Those of a plan.
     pub options: Vec<Described>,
 }

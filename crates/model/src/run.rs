@@ -18,7 +18,8 @@ use std::time::Duration;
 
 pub use driver::DriverSpec;
 pub use experiment::{
-    ExperimentSpec, IsolationEvidence, ScheduleEvidence, ScheduleTry, StepAnswer, StepEvidence,
+    ExperimentSpec, IsolationEvidence, ScheduleEvidence, ScheduleTry, StalenessProbeSpec, StepAnswer,
+    StepEvidence,
 };
 pub use ycsb::{FieldLength, Form, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
@@ -82,10 +83,14 @@ pub struct RunSpec {
     /// One blocking session at this rate next to the load; absent: none.
     #[serde(default, alias = "witness_rate_ops_per_s")]
     pub latency_probe_rate_ops_per_s: Option<f64>,
+    /// `run`: sessions next to the load that watch for old reads; absent: none.
+    #[serde(default)]
+    pub staleness_probe: Option<StalenessProbeSpec>,
     /// Asked of every session and read back.
     #[serde(default)]
     pub isolation: Option<Isolation>,
-    /// `create`/`load`: drop the workload's tables first. Without it existing tables are an error.
+    /// `create`/`load`: drop the workload's tables first; of experiments and probes, their own. Without it existing tables
+    /// are an error.
     #[serde(default)]
     pub drop_existing: bool,
     /// `check`: what must hold.

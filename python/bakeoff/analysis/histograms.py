@@ -18,9 +18,9 @@ import binascii
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class HistogramError(ValueError):
     """The encoded text is not a histogram of ours: cut short, damaged, or of another range."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """Counts by bucket. Unit ns, range 1 ns to 1 h, buckets at most 0.1 % wide.
 
@@ -72,36 +72,26 @@ class Histogram:
         cls, text: str, *, min_ns: int | None = None, max_ns: int | None = None, out_of_range: int = 0
     ) -> Histogram:
         """Decodes base64 text. min_ns, max_ns: the exact extremes, if known; ignored for an empty histogram."""
-        indices, counts = _decode(text)
+        found = _kept.get(text)
+        indices, counts = _decode(text) if found is None else (found[0].astype(np.int64), found[1].astype(np.int64))
         if indices.size == 0:
             return cls(indices, counts)
-        low, high = (int(edge[0]) for edge in _edges(indices[[0]], indices[[-1]]))
-        return cls(
-            indices,
-            counts,
-            low if min_ns is None else min_ns,
-            high if max_ns is None else max_ns,
-            out_of_range,
-        )
+        low = int(_EDGES_NS[indices[0]]) if min_ns is None else min_ns
+        high = int(_EDGES_NS[indices[-1] + 1]) - 1 if max_ns is None else max_ns
+        return cls(indices, counts, low, high, out_of_range)
 
     @classmethod
-    def from_event(cls, event: Mapping[str, Any]) -> Histogram:
-        """From the `Histogram` of an engine event, as plain JSON; its stated count must be the decoded one.
-
-        One of no values is not decoded.
-        """
-        if event["count"] == 0:
+    def from_document(cls, document: HistogramDoc) -> Histogram:
+        """One of no values is not decoded. HistogramError where its stated count is not the decoded one."""
+        if document.count == 0:
             return cls.empty()
         histogram = cls.from_hdr(
-            event["hdr"],
-            min_ns=int(event["min_ns"]),
-            max_ns=int(event["max_ns"]),
-            out_of_range=int(event["out_of_range"]),
+            document.hdr, min_ns=document.min_ns, max_ns=document.max_ns, out_of_range=document.out_of_range
         )
-        if int(event["max_ns"]) >= 2**63:
-            raise HistogramError(f"histogram states an impossible time of {event['max_ns']} ns")
-        if histogram.count != int(event["count"]):
-            raise HistogramError(f"histogram states {event['count']} values but holds {histogram.count}")
+        if document.max_ns >= 2**63:
+            raise HistogramError(f"histogram states an impossible time of {document.max_ns} ns")
+        if histogram.count != document.count:
+            raise HistogramError(f"histogram states {document.count} values but holds {histogram.count}")
         return histogram
 
     @classmethod
@@ -115,7 +105,12 @@ class Histogram:
         indices, counts = np.unique(_index_of(values), return_counts=True)
         return cls(indices, counts.astype(np.int64), int(values.min()), int(values.max()))
 
-    @property
+    @cached_property
+    def reached(self) -> Int64Array:
+        """How many values each bucket and those below it hold."""
+        return np.cumsum(self.counts)
+
+    @cached_property
     def count(self) -> int:
         return int(self.counts.sum())
 
@@ -123,17 +118,22 @@ class Histogram:
         """Of those at least as large, but for a bucket that holds both sides of it."""
         return int(self.counts[self.edges_ns()[0] >= value_ns].sum())
 
-    def edges_ns(self) -> tuple[Int64Array, Int64Array]:
-        """Lowest and highest value of each bucket that holds something."""
-        return _edges(self.indices, self.indices)
+    def edges_ns(self, places: Int64Array | None = None) -> tuple[Int64Array, Int64Array]:
+        """Lowest and highest value of each bucket that holds something, or of those in these places."""
+        indices = self.indices if places is None else self.indices.take(places)
+        return _EDGES_NS.take(indices), _EDGES_NS.take(indices + 1) - 1
+
+    def mean_edges_ns(self) -> tuple[float, float]:
+        """The least and the most that the mean of its values can be."""
+        counts = self.counts.astype(float)
+        low, spans = (float(np.dot(of.take(self.indices), counts)) for of in (_LOWEST_NS, _SPANS_NS))
+        return low / self.count, (low + spans) / self.count
 
     def mean_ns(self) -> float | None:
         """From the middles of the buckets: within 0.05 % of the true mean (values out of range excepted)."""
         if self.count == 0:
             return None
-        low, high = self.edges_ns()
-        middles = (low + high + 1) // 2
-        return float(np.dot(middles.astype(float), self.counts.astype(float)) / self.count)
+        return float(np.dot(_MIDDLES_NS.take(self.indices), self.counts.astype(float)) / self.count)
 
     def value_at_rank(self, rank: int) -> int:
         """The rank-th smallest value, 1 <= rank <= count: upper edge of its bucket, never above the exact maximum."""
@@ -161,8 +161,8 @@ class Histogram:
         return [SpectrumPoint((int(r) - 1) / count, int(v)) for r, v in zip(ranks, values, strict=True)]
 
     def _values_at(self, ranks: Int64Array) -> Int64Array:
-        places = np.searchsorted(np.cumsum(self.counts), ranks, side="left")
-        _, high = _edges(self.indices, self.indices[places])
+        places = np.searchsorted(self.reached, ranks, side="left")
+        _, high = self.edges_ns(places)
         return high if self.max_ns is None else np.minimum(high, self.max_ns)
 
 
@@ -201,11 +201,30 @@ class SpectrumPoint:
     value_ns: int
 
 
+#: Of a bundle the histograms of its runs, which a report asks for several times: as many as fit, some 10 kB each.
+KEPT_MAX_BYTES = 384 << 20
+_kept: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
+_kept_bytes = 0
+
+
+def keep(histogram: Histogram, text: str) -> None:
+    """Makes it quick to decode this text again. histogram: that it is of."""
+    global _kept_bytes
+    if text in _kept:
+        return
+    small = histogram.indices.astype(np.uint16), histogram.counts.astype(np.min_scalar_type(histogram.counts.max()))
+    if _kept_bytes > KEPT_MAX_BYTES:
+        _kept.clear()
+        _kept_bytes = 0
+    _kept[text] = small
+    _kept_bytes += small[0].nbytes + small[1].nbytes
+
+
 @lru_cache(maxsize=256)
 def _decode(text: str) -> tuple[Int64Array, Int64Array]:
     """Kept for a while: reading a run's record asks for the same histogram several times."""
     try:
-        data = base64.b64decode(text, validate=True)
+        data = binascii.a2b_base64(text, strict_mode=True)
         cookie, length = _OUTER.unpack_from(data)
         if cookie & ~_COOKIE_WORD_SIZE != _COOKIE_COMPRESSED or length != len(data) - _OUTER.size:
             raise HistogramError("not a compressed V2 histogram, or cut short")
@@ -230,41 +249,53 @@ def _decode_plain(data: bytes) -> tuple[Int64Array, Int64Array]:
             f"histogram of another shape: {digits} digits, {lowest}..{highest} ns, offset {offset};"
             f" expected {DIGITS} digits, 1..{HIGHEST_NS} ns"
         )
-    signed = _leb128(np.frombuffer(data, np.uint8, offset=_INNER.size))
-    if float(np.sum(signed, dtype=float)) >= 2.0**62:
-        raise HistogramError("histogram holds an impossible count")
-    if signed.size and signed.min() < -_LAST_INDEX:
-        raise HistogramError("histogram has counts beyond its range")
-    steps = np.where(signed < 0, -signed, 1)
-    starts = np.cumsum(steps) - steps
-    held = signed > 0
-    indices = starts[held]
+    return _buckets(np.frombuffer(data, np.uint8, offset=_INNER.size))
+
+
+def _buckets(data: NDArray[np.uint8]) -> tuple[Int64Array, Int64Array]:
+    """Indices and counts from zig-zag LEB128, all at once: seven bits a byte, low ones first, the top bit says that
+    more follow. Nearly all numbers have one byte; those of more stand in the place of their first byte."""
+    steps, counts = _STEPS_OF_BYTE.take(data), _COUNT_OF_BYTE.take(data)
+    more = (data >= 0x80).nonzero()[0]
+    if more.size:
+        if more[-1] == data.size - 1:
+            raise HistogramError("histogram ends in the middle of a number")
+        first = more[data[more - 1] < 0x80]
+        long_steps, long_counts = _zigzag_parts(_long_numbers(data, first))
+        if long_counts.sum(dtype=float) >= 2.0**62:
+            raise HistogramError("histogram holds an impossible count")
+        if long_steps.max() > _LAST_INDEX:
+            raise HistogramError("histogram has counts beyond its range")
+        steps[more + 1] = counts[more + 1] = 0
+        steps[first], counts[first] = long_steps, long_counts
+    held = (counts > 0).nonzero()[0]
+    indices = steps.cumsum().take(held) - 1
     if indices.size and indices[-1] > _LAST_INDEX:
         raise HistogramError("histogram has counts beyond its range")
-    return indices, signed[held]
+    return indices, counts.take(held)
 
 
-def _leb128(data: NDArray[np.uint8]) -> Int64Array:
-    """Zig-zag LEB128, all at once: seven bits a byte, low ones first, the top bit says that more follow."""
-    if data.size == 0:
-        return np.empty(0, np.int64)
-    ends = np.flatnonzero(data < 0x80)
-    if ends.size == 0 or ends[-1] != data.size - 1:
-        raise HistogramError("histogram ends in the middle of a number")
-    starts = np.empty_like(ends)
-    starts[0] = 0
-    starts[1:] = ends[:-1] + 1
-    raw = (data[starts] & 0x7F).astype(np.int64)
-    longer = np.flatnonzero(ends > starts)
-    for position in range(1, 9):
+def _zigzag_parts(numbers: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Of each number how many buckets it stands for, and what the last of them holds: an even one is twice the count of
+    one bucket, an odd one stands for half as many empty ones, rounded up."""
+    halves, odd = numbers >> 1, numbers & 1
+    return np.where(odd, halves + 1, 1), np.where(odd, 0, halves)
+
+
+_STEPS_OF_BYTE, _COUNT_OF_BYTE = _zigzag_parts(np.arange(256))
+
+
+def _long_numbers(data: NDArray[np.uint8], first: Int64Array) -> Int64Array:
+    """Of several bytes each; first: where they begin."""
+    numbers = (data[first] & 0x7F).astype(np.int64)
+    longer = np.arange(first.size)
+    for position in range(1, 8):
+        byte = data[first[longer] + position]
+        numbers[longer] |= (byte & 0x7F).astype(np.int64) << (7 * position)
+        longer = longer[byte >= 0x80]
         if longer.size == 0:
-            break
-        if position == 8:  # a ninth byte would mean a count above 2^55
-            raise HistogramError("histogram holds an impossible count")
-        raw[longer] |= (data[starts[longer] + position] & 0x7F).astype(np.int64) << (7 * position)
-        longer = longer[ends[longer] > starts[longer] + position]
-    decoded: Int64Array = (raw >> 1) ^ -(raw & 1)
-    return decoded
+            return numbers
+    raise HistogramError("histogram holds an impossible count")  # a ninth byte would mean one above 2^55
 
 
 def _index_of(values: Int64Array) -> Int64Array:
@@ -275,11 +306,6 @@ def _index_of(values: Int64Array) -> Int64Array:
     return indices
 
 
-def _edges(low_indices: Int64Array, high_indices: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Lowest value of the first buckets, highest value of the second ones."""
-    return _lowest(low_indices), _lowest(high_indices + 1) - 1
-
-
 def _lowest(indices: Int64Array) -> Int64Array:
     shifts = np.maximum((indices >> _HALF_BITS) - 1, 0)
     values: Int64Array = (indices - (shifts << _HALF_BITS)) << shifts
@@ -287,6 +313,10 @@ def _lowest(indices: Int64Array) -> Int64Array:
 
 
 _LAST_INDEX = int(_index_of(np.asarray([HIGHEST_NS], np.int64))[0])
+#: Lowest value of each bucket, and of the one after the last.
+_EDGES_NS = _lowest(np.arange(_LAST_INDEX + 2))
+_LOWEST_NS, _SPANS_NS = _EDGES_NS[:-1].astype(float), np.diff(_EDGES_NS).astype(float) - 1
+_MIDDLES_NS = ((_EDGES_NS[:-1] + _EDGES_NS[1:]) // 2).astype(float)
 #: Unpacked: the header, and for each bucket a count of at most nine bytes.
 _PLAIN_MAX_BYTES = _INNER.size + 9 * (_LAST_INDEX + 1)
 

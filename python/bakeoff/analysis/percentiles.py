@@ -80,15 +80,19 @@ class Distribution:
         """Stated only if failures do not reach up to it and at least ten samples lie above it."""
         if self.count == 0:
             return Percentile(q, None, "no samples")
-        rank = rank_of(q, self.count) + self.revoked
+        value_ns, rank = self.value_ns(q), rank_of(q, self.count) + self.revoked
         if rank > self.waited.count:
             return Percentile(q, None, f"not defined ({percent_words(self.failed_ratio)} failed)")
-        if not self.can_state(q):
+        if value_ns is None:
             have, need = count_words(self.count), count_words(samples_needed(q))
             return Percentile(q, None, f"too few samples ({have} of {need})")
-        value = self.waited.value_at_rank(rank)
         at_least = rank > self.waited.count - self.unknown
-        return Percentile(q, value, f"{'at least ' if at_least else ''}{duration_words(value)}", at_least)
+        return Percentile(q, value_ns, f"{'at least ' if at_least else ''}{duration_words(value_ns)}", at_least)
+
+    def value_ns(self, q: float) -> int | None:
+        """Of a percentile; None where it may not be stated."""
+        rank = rank_of(q, self.count) + self.revoked if self.can_state(q) else 0
+        return self.waited.value_at_rank(rank) if 0 < rank <= self.waited.count else None
 
     @property
     def is_bounded_below(self) -> bool:
@@ -169,7 +173,7 @@ def same_operation(name: str, other: str) -> bool:
 
 def decode(document: HistogramDoc) -> Histogram:
     """HistogramError where its summary and its values disagree."""
-    return Histogram.from_event(document.model_dump())
+    return Histogram.from_document(document)
 
 
 def merge_documents(documents: Sequence[HistogramDoc]) -> HistogramDoc:
@@ -241,6 +245,8 @@ def unanswered(runs: Iterable[HasOperations], operation: str) -> Histogram:
     rounded up. Empty for a part of others, and in a bundle from before this was kept."""
     found = []
     for run in runs:
+        if not run.unfinished_by_operation and not run.backlog_ages.count:
+            continue
         unfinished = {one.operation: one.times.count for one in run.unfinished_by_operation}
         ended: Counter[str] = Counter(unfinished)
         for each in run.series:

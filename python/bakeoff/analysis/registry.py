@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from ..model.prices import COST, Priced
+from ..model.reads import StaleReads
 from ..model.records.bundle import LoadRecord
 from ..model.resolve import Rate
 from ..suggestions import unknown
@@ -148,6 +149,16 @@ def _server_transactions(seen: Observed) -> float | None:
 def _furthest(of: Callable[[Sequence[float]], float]) -> OfRun:
     """Of the replica for which it is most."""
     return lambda seen: max(map(of, seen.lags_s().values()), default=None)
+
+
+def _staleness(of: Callable[[StaleReads], float | None]) -> OfRun:
+    """Of what the judge reports of the reads next to the load."""
+
+    def of_run(seen: Observed) -> float | None:
+        probe = seen.run.staleness_probe
+        return None if probe is None or probe.report is None else of(probe.report.staleness)
+
+    return of_run
 
 
 def _sum(a: float | None, b: float | None) -> float | None:
@@ -413,6 +424,24 @@ METRICS: tuple[Metric, ...] = (
         "lag of a replica at the end",
         "Lag behind the primary at the end of the window, of the replica with the longest one.",
         _furthest(lambda lags_s: lags_s[-1]),
+    ),
+    Metric(
+        "stale_read_ratio",
+        "ratio",
+        "lower",
+        "share of stale reads",
+        "Share of the reads next to the load for which a newer value had been acknowledged before they began; half of"
+        " them begin within 50 ms after a write of their key. Only with `probe = true` in `[verify]`.",
+        _staleness(lambda found: found.stale / found.reads if found.reads else None),
+    ),
+    Metric(
+        "stale_age_p99",
+        "ms",
+        "lower",
+        "p99 of the age of stale reads",
+        "How long the value of a stale read had been replaced when the read began, which 99 % of the stale reads did"
+        " not exceed; not defined without stale reads.",
+        _staleness(lambda found: found.age_ns.p99 / 1e6 if found.stale else None),
     ),
     *(
         Metric(

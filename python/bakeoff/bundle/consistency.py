@@ -13,14 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.histograms import QUANTILES, Histogram, HistogramError, rank_of
-from ..analysis.percentiles import Distribution, merged_distribution
+from ..analysis.histograms import QUANTILES, HistogramError, keep, rank_of
+from ..analysis.percentiles import Distribution, decode, merged_distribution
 from ..model.boundary import HistogramDoc, Series
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
+from ..model.records.verification import VerificationRecord
+from ..verify.histories import NAMES
+from ..verify.isolation import SCHEDULES
 
 #: Every whole number that crosses the boundary fits 64 bits; nothing that is measured comes near.
 NUMBER_MAX = 2**64 - 1
 DEPTH_MAX = 100
+#: Of a schedule: each has a column on a page. Ours have three.
+SESSIONS_MAX = 10
+#: Letters of a name in a message.
+NAME_MAX = 40
 #: Of figures that were calculated twice.
 _ROUNDING_RATIO = 1e-6
 #: Offsets: from the window's start, which may lie before it, and of one clock from another.
@@ -30,6 +37,8 @@ _SIGNED = ("at_s", "clock_offset_ns")
 def bad_number(tree: Any, *, signed: bool) -> str | None:
     """The first number of a JSON tree that is none, in words: "rate_ops_per_s is nan". signed: negative ones are
     allowed (a setting of a server may be one; nothing that is counted or measured is)."""
+    if _is_plain(tree):
+        return None
     stack: list[tuple[tuple[str, ...], Any]] = [((), tree)]
     while stack:
         place, value = stack.pop()
@@ -46,6 +55,18 @@ def bad_number(tree: Any, *, signed: bool) -> str | None:
             if value < 0 and not signed and place[-1] not in _SIGNED:
                 return f"{name} is {value}, and cannot be negative"
     return None
+
+
+def _is_plain(tree: Any, depth: int = 0) -> bool:
+    """Whether all numbers of the tree are such that nobody asks for their names: nearly always, and quickly said."""
+    for value in tree.values() if type(tree) is dict else tree if type(tree) is list else (tree,):
+        kind = type(value)
+        if kind is int or kind is float:
+            if not 0 <= value <= NUMBER_MAX:
+                return False
+        elif (kind is dict or kind is list) and (depth == DEPTH_MAX or not _is_plain(value, depth + 1)):
+            return False
+    return True
 
 
 def contradiction(run: RunRecord) -> str | None:
@@ -136,13 +157,42 @@ def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
             yield f"{name} is {words[0]}, but computed from its parts it is {words[1]}"
 
 
+def contradiction_of_verification(record: VerificationRecord) -> str | None:
+    """What no experiment can have shown, in words."""
+    return next(_of_verification(record), None)
+
+
+def _of_verification(record: VerificationRecord) -> Iterator[str]:
+    if record.not_applicable and (record.schedules or record.judged):
+        yield "experiments, although none could be tried"
+    if not record.not_applicable and not record.schedules:
+        yield "no schedule"
+    for names, known in (
+        ([one.name for one in record.schedules], SCHEDULES),
+        ([one.name for one in record.judged], NAMES),
+        (record.allowed or [], SCHEDULES),
+    ):
+        if strange := [name for name in names if name not in known or names.count(name) > 1]:
+            yield f"`{strange[0][:NAME_MAX]}` is no experiment of bakeoff's, or there twice"
+    for one in record.schedules:
+        if not one.tries:
+            yield f"{one.name} without a try"
+        for tried in one.tries:
+            sessions = {step.session for step in tried.steps}
+            if not 1 <= tried.transactions <= SESSIONS_MAX or not 0 <= tried.committed <= tried.transactions:
+                yield f"{tried.committed} of {tried.transactions} transactions of {one.name} committed"
+            elif not sessions <= set(range(1, tried.transactions + 1)):
+                yield f"{one.name} has {tried.transactions} sessions, and steps of others"
+
+
 def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
     yield "headline", run.headline
     yield "lateness", run.lateness
     yield "pool_wait", run.pool_wait
     for index, series in enumerate(run.series):
         yield f"series.{index}.response", series.response
-        yield f"series.{index}.service", series.service
+        if series.service != series.response:  # in a closed loop they are the same
+            yield f"series.{index}.service", series.service
     for index, node in enumerate(run.nodes):
         yield f"nodes.{index}.response", node.response
     for index, client in enumerate(run.clients):
@@ -153,32 +203,32 @@ def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
 
 def _of_histogram(document: HistogramDoc) -> str | None:
     """What speaks against a histogram's summary, to be put after its name."""
+    if document.count == 0:
+        return None
     try:
-        found = Histogram.from_event(document.model_dump())
+        found = decode(document)
     except HistogramError as error:
         return f".hdr: {error}"
-    if found.count == 0:
-        return None
-    low_ns, high_ns = found.edges_ns()
-    if not low_ns[0] <= document.min_ns <= high_ns[0]:
-        return f".min_ns is {document.min_ns}, but its smallest value is about {low_ns[0]}"
+    keep(found, document.hdr)
+    ranks = [rank_of(q, found.count) for q in QUANTILES.values()]
+    # The value of an adjacent rank passes, too: ranks can be rounded in several ways.
+    near = np.array([(max(1, rank - 1), min(found.count, rank + 1)) for rank in ranks]).ravel()
+    edges_ns = found.edges_ns(np.append(np.searchsorted(found.reached, near), (0, found.counts.size - 1)))
+    *low_ns, first_low, last_low = edges_ns[0].tolist()
+    *high_ns, first_high, last_high = edges_ns[1].tolist()
+    if not first_low <= document.min_ns <= first_high:
+        return f".min_ns is {document.min_ns}, but its smallest value is about {first_low}"
     if document.out_of_range > found.counts[-1]:
         return f".out_of_range is {document.out_of_range}, but {found.counts[-1]} values are that large"
-    if not low_ns[-1] <= document.max_ns or (document.max_ns > high_ns[-1] and not document.out_of_range):
-        return f".max_ns is {document.max_ns}, but its largest value is about {high_ns[-1]}"
-    least, most = (
-        float(np.dot(edge.astype(float), found.counts.astype(float))) / found.count for edge in (low_ns, high_ns)
-    )
+    if not last_low <= document.max_ns or (document.max_ns > last_high and not document.out_of_range):
+        return f".max_ns is {document.max_ns}, but its largest value is about {last_high}"
+    least, most = found.mean_edges_ns()
     if not least * (1 - _ROUNDING_RATIO) <= document.mean_ns <= most * (1 + _ROUNDING_RATIO):
         return f".mean_ns is {document.mean_ns:g}, but its values have a mean of about {least:g}"
-    reached = np.cumsum(found.counts)
-    for name, q in QUANTILES.items():
-        # The value of an adjacent rank passes, too: ranks can be rounded in several ways.
-        rank = rank_of(q, found.count)
-        first, last = np.searchsorted(reached, [max(1, rank - 1), min(found.count, rank + 1)])
+    for name, low, high, says in zip(QUANTILES, low_ns[::2], high_ns[1::2], high_ns[::2], strict=True):
         value_ns = getattr(document, f"{name}_ns")
-        if not low_ns[first] <= value_ns <= high_ns[last]:
-            return f".{name}_ns is {value_ns}, but the histogram says {high_ns[first]}"
+        if not low <= value_ns <= high:
+            return f".{name}_ns is {value_ns}, but the histogram says {says}"
     return None
 
 
@@ -192,17 +242,18 @@ def _of_percentiles(name: str, percentiles: Percentiles) -> Iterator[str]:
 
 def _of_headline(run: RunRecord) -> Iterator[str]:
     """`response` against the distribution it was taken from. What is not stated (overloaded) needs no check."""
-    waited = Histogram.from_event(run.headline.model_dump())
+    waited = decode(run.headline)
     spread = Distribution(waited, run.failures, run.revoked)
-    expected = {each: spread.percentile(q).value_ns for each, q in QUANTILES.items()}
-    # A bundle from before mean and maximum counted failed operations has them of the others.
-    whole = merged_distribution([run])
-    either: dict[str, tuple[float | None, float | None]] = {name: (value, value) for name, value in expected.items()}
-    either |= {"max": (whole.longest().value_ns, waited.max_ns), "mean": (whole.mean().value_ns, waited.mean_ns())}
-    for each, (value_ns, other_ns) in either.items():
+    expected: dict[str, float | None] = {each: spread.value_ns(q) for each, q in QUANTILES.items()}
+    expected |= {"max": waited.max_ns, "mean": waited.mean_ns()}
+    for each, value_ns in expected.items():
         value_ms = getattr(run.response, f"{each}_ms")
-        allowed = [ns for ns in (value_ns, other_ns) if ns is not None]
-        if value_ms is not None and not any(_close(value_ms * 1e6, ns) for ns in allowed):
+        if value_ms is None or (value_ns is not None and _close(value_ms * 1e6, value_ns)):
+            continue
+        if each in ("max", "mean"):  # those of a bundle from before they counted failed operations have passed
+            whole = merged_distribution([run])
+            value_ns = (whole.longest() if each == "max" else whole.mean()).value_ns
+        if value_ns is None or not _close(value_ms * 1e6, value_ns):
             words = "not defined" if value_ns is None else f"{value_ns / 1e6:g}"
             yield f"response.{each}_ms is {value_ms:g}, but by `headline` it is {words}"
 

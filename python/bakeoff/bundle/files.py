@@ -159,12 +159,12 @@ def _clear(
 TOP_FILES = frozenset(
     {"bundle.json", "plan.toml", "plan.json", "machine.json", "bundle.lock", "report.html", "analyses.jsonl"}
 )
-TOP_FOLDERS = frozenset({"files", "facts", "loads", "runs", "charts"})
+TOP_FOLDERS = frozenset({"files", "facts", "loads", "runs", "verify", "charts"})
 
 _CELL = r"c[a-z0-9]{2,8}"
 #: Of a client's number or none: the first client has none.
 _N = r"(\.[0-9]+)?"
-_OF_AN_ENGINE = rf"(load|run|warm|check|drop){_N}\.json|engine{_N}\.log|server\.log|events{_N}\.csv"
+_OF_AN_ENGINE = rf"(load|run|warm|check|drop|verify){_N}\.json|engine{_N}\.log|server\.log|events{_N}\.csv"
 _OF_A_RUN = re.compile(rf"{_OF_AN_ENGINE}|result\.json|(intervals|tenths|server|nodes)\.parquet|histograms\.json\.gz")
 _OF_A_LOAD = re.compile(_OF_AN_ENGINE)
 #: schedule/instance.py: a name of at most 80 letters that ends in ten digits of a hash, unless it was cut.
@@ -211,7 +211,7 @@ class Layout:
                 return name in TOP_FILES
             case ["files", *_]:
                 return path in self.kept
-            case ["facts", name]:
+            case ["facts" | "verify", name]:
                 return name.endswith(".json") and self._is_cell(name.removesuffix(".json"))
             case ["charts", name]:
                 return _CHART.fullmatch(name) is not None

@@ -18,6 +18,7 @@ from ..model.boundary import Document, RunSpec
 from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord, MachineFacts
 from ..model.records.plan import PlanRecord
 from ..model.records.run import RunRecord
+from ..model.records.verification import VerificationRecord
 from . import files, resume
 from .read import Bundle
 from .run_files import RunFiles
@@ -179,6 +180,9 @@ class BundleWriter:
 
     def load(self, key: str, load: LoadRecord) -> None:
         self._write(f"loads/{key}.json", load)
+
+    def verification(self, record: VerificationRecord) -> None:
+        self._write(f"verify/{record.cells[0]}.json", record)
 
     def run_folder(self, run: str) -> Path:
         return files.make_folder(self.folder, f"runs/{run}")

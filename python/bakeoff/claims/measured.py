@@ -23,7 +23,7 @@ from ..analysis.estimate import (
 from ..analysis.metric import Metric
 from ..analysis.wording import are_times, counted, signed_words, times_words
 from ..bundle.read import Bundle
-from ..findings.comparisons import estimate_in_blocks
+from ..findings.comparisons import Values, estimate_in_blocks
 from ..findings.run_values import run_values
 from ..findings.runs import runs_by_cell
 from ..model.records.plan import CellRecord
@@ -104,7 +104,7 @@ class Measured:
 
     def _of_pair(self, pair: tuple[CellRecord, CellRecord], metric: Metric, names: tuple[str, str]) -> Estimate:
         assert self.bundle is not None
-        found = estimate_in_blocks("", metric, names, pair, self.bundle, self.runs)
+        found = estimate_in_blocks("", metric, names, pair, Values(self.bundle, self.runs))
         invalid = sum(run.standing == "invalid" for cell in pair for run in self.runs[cell.id])
         if isinstance(found.finding, Evidence) and invalid and pair[0].system == pair[1].system:
             # Nothing but the system itself need have hit both sides.

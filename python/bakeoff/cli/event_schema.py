@@ -123,6 +123,16 @@ class RunEnds(Document):
     response: Percentiles
 
 
+class Verified(Document):
+    """After the last run: what a system keeps of the promises of a level, where the plan has `[verify]`."""
+
+    event: Literal["verified"] = "verified"
+    system: str
+    level: str = Field(description="of isolation; empty: the system's own, whose name is not known")
+    cells: list[str] = Field(description="cells with these options at this level")
+    verdict: Literal["VIOLATED", "INCONCLUSIVE", "HELD", "OBSERVED", "N/A"]
+
+
 class Compared(Document):
     """One comparison from the answer."""
 
@@ -145,6 +155,6 @@ class Done(Document):
     report: str | None = Field(description="path of report.html; null: not written")
 
 
-Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningEvent | RunEnds | Compared | Done
+Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningEvent | RunEnds | Verified | Compared | Done
 EVENTS: tuple[type[Document], ...] = get_args(Event)
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])

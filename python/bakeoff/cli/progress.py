@@ -18,11 +18,24 @@ from ..analysis.wording import duration_words, seconds_words
 from ..findings.run_values import time_words
 from ..model.boundary import Document, Interval, Progress
 from ..model.records.run import RunRecord
+from ..model.records.verification import VerificationRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..schedule.conductor import View
 from ..schedule.run_order import Slot
 from ..schedule.seconds import merge_second
-from .event_schema import Begin, CellAdded, CellDescription, Loading, Phase, RunBegins, RunEnds, Second, WarningEvent
+from ..verify.verdicts import level_words, verdict_of
+from .event_schema import (
+    Begin,
+    CellAdded,
+    CellDescription,
+    Loading,
+    Phase,
+    RunBegins,
+    RunEnds,
+    Second,
+    Verified,
+    WarningEvent,
+)
 from .output import flush, say, show
 
 CLEAR = "\r\x1b[K"
@@ -144,6 +157,13 @@ class Line(View):
 
     def repeated(self, runs: int) -> None:
         self._total += runs
+
+    def verifying(self, words: str) -> None:
+        self._draw(f"verifying {words}")
+
+    def verified(self, record: VerificationRecord) -> None:
+        if not self._quiet:
+            self.note(f"{record.label} at {level_words(record)}: {verdict_of(record)}")
 
     def doing(self, words: str) -> None:
         """What goes on, outside of any run."""
@@ -286,6 +306,10 @@ class Events(Line):
         emit(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
         super().run_ends(slot, cell, record)
         self._run = ""
+
+    def verified(self, record: VerificationRecord) -> None:
+        emit(Verified(system=record.system, level=record.level, cells=record.cells, verdict=verdict_of(record)))
+        super().verified(record)
 
     def message(self, words: str) -> None:
         emit(WarningEvent(run=self._run, words=words))

@@ -20,7 +20,7 @@ from ..model.isolation import GALERA, MEANINGS, Meaning
 from ..model.resolve import Described
 from ..plan.new_plan import SCHEMA
 from ..plan.schema import Meanings, schema_text
-from ..report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, VERDICTS
+from ..report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, PROMISES, VERDICTS
 from ..report.words.meanings import Meaning as Named
 from ..systems import SYSTEMS
 from ..systems.options import options_of, workloads_of
@@ -156,6 +156,7 @@ PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
     ("compare",): ("plan/compare", "# `[compare]`"),
     ("search",): ("plan/search", "# `[search]`"),
     ("faults",): ("plan/faults", "# `[[faults]]`"),
+    ("verify",): ("plan/verify", "# `[verify]`"),
     ("fleet",): ("plan/fleet", "# `[fleet]`"),
     ("fleet", "tls"): ("plan/fleet", "## TLS"),
     ("fleet", "kubernetes"): ("plan/fleet", "## Kubernetes"),
@@ -205,6 +206,7 @@ Search this page for the word that you saw. Made from the program's own list by 
 def messages_page() -> str:
     lines = [_MESSAGES_HEAD, "## Verdicts of a comparison\n", *_meanings(VERDICTS)]
     lines += ["## Verdicts of sweeps, limits, searches and faults\n", *_meanings(OTHER_ROWS)]
+    lines += ["## Promises\n", *_meanings(PROMISES)]
     lines += ["## How certain an answer is\n", *_meanings(CERTAINTIES)]
     lines += ["## What speaks against an answer\n", *_meanings(DOUBTS), "## What speaks against a run\n"]
     for severity, checks in CHECKS.items():

@@ -20,6 +20,7 @@ from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
 from ..model.resolve import ResponseLimit
 from .contestants import Contest, setting_words
+from .promises import promises_by_cell
 from .run_values import Spread, is_shared, observed, spread_of, typical_response
 from .runs import (
     Doubt,
@@ -66,6 +67,8 @@ class CellAnswer(Document):
     no_valid_run: str = ""
     #: "3 of 10 runs were invalid (...)"; "" where all are valid.
     invalid_runs: str = ""
+    #: Whether its system keeps what its level promises: VIOLATED, HELD ...; "" where the plan does not ask.
+    promise: str = ""
     rate_ops_per_s: Spread | None
     response: Percentiles
     #: How the repetitions' own times lie, ms, by the names in `response`; without those that `response` lacks.
@@ -112,14 +115,28 @@ def cell_answers(
 ) -> list[CellAnswer]:
     """metrics: besides those of every report."""
     hit = hit_together(contest.plan.cells, runs)
-    return [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
+    found = [_cell_answer(contest, cell, bundle, runs[cell.id], metrics, hit) for cell in contest.cells]
+    promises = promises_by_cell(bundle)
+    return [
+        cell.model_copy(update={"promise": promises[cell.cell].verdict}) if cell.cell in promises else cell
+        for cell in found
+    ]
+
+
+def metric_values(
+    bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]
+) -> list[tuple[float | None, ...]]:
+    """Of each metric one value a run. Run by run, because a run's histograms are decoded for all metrics at once, and
+    those of all runs would fill the memory."""
+    by_run = [[metric.of(seen) for metric in metrics] for seen in (observed(bundle, run) for run in runs)]
+    return list(zip(*by_run, strict=True)) if runs else [()] * len(metrics)
 
 
 def metric_spreads(bundle: Bundle, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
     """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
-    for shown in metrics:
-        values = [shown.of(observed(bundle, run)) for run in (runs[:1] if is_shared(shown, runs) else runs)]
+    for shown, values in zip(metrics, metric_values(bundle, runs, metrics), strict=True):
+        values = values[:1] if is_shared(shown, runs) else values
         known = [value for value in values if value is not None]
         if len(known) == len(values) and (spread := spread_of(known)):
             found[shown.name] = spread

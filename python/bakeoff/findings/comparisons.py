@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 
 from ..analysis import compare
 from ..analysis.compare import ComparisonAnswer
-from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, over_settings, paired
+from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, RunValue, over_settings, paired
 from ..analysis.limit import Limit
 from ..analysis.metric import Metric
 from ..analysis.statistics import alpha_after, alpha_at
@@ -22,6 +23,7 @@ from ..model.records.plan import CellRecord, PlanRecord
 from ..model.records.run import RunRecord
 from . import interim_analyses as analyses
 from .contestants import Contest, Setting, setting_words
+from .promises import promises_by_cell
 from .run_values import run_values, same_operations, why_no_value
 from .runs import mark_words
 
@@ -105,9 +107,10 @@ def _estimates(
 ) -> dict[str, Estimate]:
     """By the question that each answers. Those over all settings are of the objective, and come last. claimed: the
     questions that earlier analyses answered."""
+    values = Values(bundle, runs)
     found = {
         analyses.at_prices(f"{metric.name}: {other.id} against {base.id}", (base,), (other,)): _estimate(
-            contest, metric, base, other, bundle, runs
+            contest, metric, base, other, values
         )
         for metric in metrics
         for _, base, other in pairs
@@ -132,13 +135,20 @@ def _answers(
     runs: Runs,
 ) -> dict[str, list[ComparisonAnswer]]:
     made: dict[str, list[ComparisonAnswer]] = {metric.name: [] for metric in metrics}
+    promises = promises_by_cell(bundle)
     for (metric, (setting, base, other)), one in zip(product(metrics, pairs), found, strict=False):
         whys = {
             "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], metric),
             "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], metric),
         }
         mark = mark_words([*runs[base.id], *runs[other.id]])
-        answer = answered(setting, one, [*_notes(contest, base, other, bundle.facts), *([mark] if mark else [])])
+        broken = [
+            promises[cell.id].violation_words(contest.contestant(cell))
+            for cell in (other, base)
+            if cell.id in promises and promises[cell.id].is_violated
+        ]
+        notes = [*broken, *_notes(contest, base, other, bundle.facts), *([mark] if mark else [])]
+        answer = answered(setting, one, notes)
         made[metric.name].append(answer.model_copy(update=whys))
     return made
 
@@ -173,31 +183,43 @@ def _before_records(
     return found
 
 
-def _estimate(
-    contest: Contest, objective: Metric, base: CellRecord, other: CellRecord, bundle: Bundle, runs: Runs
-) -> Estimate:
+def _estimate(contest: Contest, objective: Metric, base: CellRecord, other: CellRecord, values: Values) -> Estimate:
     words = setting_words(contest.setting(other))
     names = contest.contestant(base), contest.contestant(other)
-    why = _refusal(base, other, runs, bundle.facts, objective)
+    why = _refusal(base, other, values.runs, values.bundle.facts, objective)
     if why:
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
-    return estimate_in_blocks(words, objective, names, (base, other), bundle, runs)
+    return estimate_in_blocks(words, objective, names, (base, other), values)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the runs of each cell say to a metric. A cell is asked once, however often it is compared."""
+
+    bundle: Bundle
+    runs: Runs
+    _known: dict[tuple[str, Metric], dict[int, RunValue]] = field(default_factory=dict)
+
+    def of(self, cell: CellRecord, metric: Metric) -> Mapping[int, RunValue]:
+        """By block."""
+        if (cell.id, metric) not in self._known:
+            self._known[cell.id, metric] = run_values(self.bundle, self.runs[cell.id], metric)
+        return self._known[cell.id, metric]
+
+    @cached_property
+    def block_at(self) -> dict[int, int]:
+        """By a run's place in the schedule."""
+        return {run.order: run.block for found in self.runs.values() for run in found}
 
 
 def estimate_in_blocks(
-    words: str,
-    objective: Metric,
-    names: tuple[str, str],
-    cells: tuple[CellRecord, CellRecord],
-    bundle: Bundle,
-    runs: Runs,
+    words: str, objective: Metric, names: tuple[str, str], cells: tuple[CellRecord, CellRecord], values: Values
 ) -> Estimate:
     """names, cells: of the base and of the other."""
     base, other = cells
-    values = [run_values(bundle, runs[cell.id], objective) for cell in cells]
-    found = paired(words, objective, *names, *values)
-    apart, together = _apart(runs[base.id], runs[other.id], runs)
+    found = paired(words, objective, *names, values.of(base, objective), values.of(other, objective))
+    apart, together = _apart(values.runs[base.id], values.runs[other.id], values.block_at)
     if not apart:
         return found
     where = f"in {apart} of {counted(apart + together, 'block', 'blocks')} other blocks' runs lie between the two"
@@ -207,10 +229,9 @@ def estimate_in_blocks(
     return replace(found, notes=(*found.notes, f"{where}: what drifted meanwhile is in the difference"))
 
 
-def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], runs: Runs) -> tuple[int, int]:
+def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], block_at: Mapping[int, int]) -> tuple[int, int]:
     """Blocks whose two runs were not, and were, made one after the other: a plan that grew, or a failed run that was
     repeated, puts a run into an old block on a later day."""
-    block_at = {run.order: run.block for found in runs.values() for run in found}
     order_of = {run.block: run.order for run in other}
     spans = [(run.block, sorted((run.order, order_of[run.block]))) for run in base if run.block in order_of]
     apart = sum(

@@ -20,7 +20,7 @@ from ..analysis.wording import bytes_words
 from ..bundle.read import Bundle
 from ..model import durability
 from ..model.boundary import Document
-from ..model.levels import ACCESS, PACKAGER
+from ..model.levels import ACCESS, PACKAGER, STORAGE
 from ..model.records.bundle import FactsRecord
 from ..model.records.plan import CellRecord
 from ..model.records.run import RunRecord
@@ -45,7 +45,7 @@ DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
 OF_ONE_PRODUCT = ("installation", PACKAGER, "collation")
 UNKNOWN = "not known"
 #: Portable facts of which a system says nothing where they are this.
-UNSAID = {ACCESS: "the usual way"}
+UNSAID = {ACCESS: "the usual way", STORAGE: "as it is"}
 #: What a plan says of the client, for a system or as a factor.
 _CLIENT_KEYS = {"client", "runner", "io"}
 
@@ -220,6 +220,8 @@ def _factors(contest: Contest) -> set[str]:
 def _is_declared(contest: Contest, name: str) -> bool:
     """A portable level that is a factor, or that the plan gives to each system and not to all the same. What survives
     is declared by the level of durability that it comes from."""
+    if name == STORAGE:  # nothing but a plan slows it
+        return True
     name = "durability" if name in durability.FACTS else "source" if name == PACKAGER else name
     if any(factor == name or factor.endswith(f".{name}") for factor in _factors(contest)):
         return True

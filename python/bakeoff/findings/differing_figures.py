@@ -71,6 +71,7 @@ _SUMS = {
         metric("client_memory_peak_bytes"), name="memory_peak_bytes", label="memory of client and server"
     ),
 }
+_OF_A_RUN = {name: metric(name) for name in _METRICS if name not in _SUMS}
 #: What happens at most so often to one user of a run, and in so few of the operations, belongs to connecting and
 #: preparing: there is more of it where there are more users, whatever these do.
 _PER_USER_MAX = 10
@@ -185,8 +186,8 @@ def _figures_of(bundle: Bundle, run: RunRecord, embedded: bool) -> Iterator[tupl
     yield "operations", run.rate_ops_per_s * run.window_s
     yield "attempts", (run.ok + sum(run.errors.values()) + run.retries) / max(run.ok, 1)
     seen = observed(bundle, run)
-    for name in _METRICS.keys() - _SUMS.keys():
-        value = metric(name).of(seen)
+    for name, one in _OF_A_RUN.items():
+        value = one.of(seen)
         if value is not None:
             yield name, value
     yield from _sums_of(run, embedded)

@@ -20,14 +20,16 @@ from .limits_and_searches.contradictions import Contradiction, contradictions
 from .limits_and_searches.limits import LimitFinding, limit_findings
 from .limits_and_searches.searches import SearchAnswer, search_answer
 from .limits_and_searches.thresholds import ThresholdAnswer, thresholds
+from .promises import PromiseAnswer, promise_answers
 from .runs import Doubt, doubts_about, runs_by_cell
 from .shapes import ShapeAnswer, shape_answers
 
 
 @dataclass(frozen=True)
 class Findings:
-    """runs: by cell, those that count or are shown where none does. between_levels: along the axis of a sweep. held:
-    how each contestant stood to the plan's limits. doubts: what speaks against the runs, the worst kind first.
+    """runs: by cell, those that count or are shown where none does. differs: what else does, of any two cells.
+    between_levels: along the axis of a sweep. held: how each contestant stood to the plan's limits. promises: what the
+    systems keep of them, where the plan asks for checks. doubts: what speaks against the runs, the worst kind first.
     undeclared: differences of configuration that the plan does not declare."""
 
     contest: Contest
@@ -36,6 +38,7 @@ class Findings:
     cells: list[CellAnswer]
     compared: Compared
     shapes: list[ShapeAnswer]
+    differs: Differs
     between_levels: list[CellsDiffer]
     held: list[LimitFinding]
     search: SearchAnswer | None
@@ -44,6 +47,7 @@ class Findings:
     faults: list[FaultAnswer]
     nodes: list[NodeAnswer]
     clients: list[ClientAnswer]
+    promises: list[PromiseAnswer]
     doubts: list[Doubt]
     undeclared: list[Difference]
 
@@ -77,6 +81,7 @@ def findings_in(
     compared = compare_all(contest, bundle, runs, can_record=can_record) if given is None else Compared(list(given))
     held = limit_findings(contest, bundle, runs, compared.alpha)
     judged = thresholds(contest, bundle, runs, search, compared)
+    differs = Differs(contest, bundle, runs)
     return Findings(
         contest=contest,
         bundle=bundle,
@@ -84,7 +89,8 @@ def findings_in(
         cells=cell_answers(contest, bundle, runs, metrics),
         compared=compared,
         shapes=shape_answers(contest, bundle, runs, compared.alpha) if given is None else [],
-        between_levels=Differs(contest, bundle, runs).between_levels() if search is None else [],
+        differs=differs,
+        between_levels=differs.between_levels() if search is None else [],
         held=held,
         search=search,
         thresholds=judged,
@@ -92,6 +98,7 @@ def findings_in(
         faults=fault_answers(contest, runs),
         nodes=node_answers(contest, runs),
         clients=client_answers(contest, runs),
+        promises=promise_answers(bundle),
         doubts=doubts_about(bundle.runs),
         undeclared=configuration_of(bundle).undeclared,
     )

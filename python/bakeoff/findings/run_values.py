@@ -40,7 +40,7 @@ def observed(bundle: Bundle, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
     if load is not None and run.reload_s:
         load = load.model_copy(update={"elapsed_s": run.reload_s, "rows_per_s": load.rows / run.reload_s})
-    cell = next((cell for cell in bundle.plan.cells if cell.id == run.cell), None)
+    cell = bundle.cells.get(run.cell)
     return Observed(
         run,
         load,

@@ -14,10 +14,10 @@ from ..bundle.read import Bundle
 from ..model.boundary import Document
 from ..model.records.plan import CellRecord, Scalar
 from ..model.records.run import RunRecord
-from .comparisons import answered, estimate_in_blocks
+from .comparisons import Values, answered, estimate_in_blocks
 from .contestants import LOAD, SWEPT_MIN, Contest, Setting, factor_words, setting_words
 from .interim_analyses import unless_recorded
-from .run_values import Spread, observed, run_values, spread_of
+from .run_values import Spread, observed, spread_of
 from .runs import used_runs
 
 
@@ -99,9 +99,10 @@ def _judged(
     lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Bundle, runs: Runs, alpha: float | None
 ) -> list[Shape[Scalar] | None]:
     """Of each line; None where it has no value at all."""
+    values = Values(bundle, runs)
     sweeps = [
         Sweep(
-            {level: run_values(bundle, runs[cell.id], metric) for level, cell in line.cells.items()},
+            {level: values.of(cell, metric) for level, cell in line.cells.items()},
             direction,
             shares=metric.unit == "ratio",
         )
@@ -110,7 +111,7 @@ def _judged(
     found = iter(
         judge(
             (
-                unless_recorded(_estimate(line, pair, metric, bundle, runs), alpha)
+                unless_recorded(_estimate(line, pair, metric, values), alpha)
                 for line, sweep in zip(lines, sweeps, strict=True)
                 for pair in sweep.pairs
             ),
@@ -120,12 +121,12 @@ def _judged(
     return [sweep.shape({pair: next(found) for pair in sweep.pairs}) for sweep in sweeps]
 
 
-def _estimate(line: _Line, pair: tuple[Scalar, Scalar], metric: Metric, bundle: Bundle, runs: Runs) -> Estimate:
+def _estimate(line: _Line, pair: tuple[Scalar, Scalar], metric: Metric, values: Values) -> Estimate:
     """pair: base and other."""
     names = [factor_words(line.axis, level) for level in pair]
     cells = [line.cells[level] for level in pair]
     where = setting_words(line.setting)
-    return estimate_in_blocks(where, metric, (names[0], names[1]), (cells[0], cells[1]), bundle, runs)
+    return estimate_in_blocks(where, metric, (names[0], names[1]), (cells[0], cells[1]), values)
 
 
 def _answer(

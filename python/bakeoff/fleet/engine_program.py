@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -31,6 +30,7 @@ from ..model.resolve import (
     WorkloadRequest,
     WriteEventsRequest,
 )
+from ..provision.own_programs import places
 from ..provision.process import exit_words
 from ..terminal import printable, said_if_slow
 
@@ -40,17 +40,9 @@ One = TypeVar("One", Listed, ListedDriver)
 
 
 def candidates() -> list[Path]:
-    """Where the binary may be, in order: override, this environment, user scheme, `pip --target`, a source checkout."""
-    package = Path(__file__).resolve().parent.parent
+    """Where the binary may be, in order."""
     override = os.environ.get("BAKEOFF_ENGINE")
-    if override:
-        return [Path(override)]
-    return [
-        Path(sysconfig.get_path("scripts")) / NAME,
-        Path(sysconfig.get_path("scripts", f"{os.name}_user")) / NAME,
-        package.parent / "bin" / NAME,
-        package.parent.parent / "target" / "release" / NAME,
-    ]
+    return [Path(override)] if override else places(NAME)
 
 
 def engine_path() -> Path:

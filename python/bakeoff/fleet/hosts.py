@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +63,10 @@ class _Client:
 class LocalEngines(Engines):
     lead_s = LEAD_S
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, under: Sequence[str | Path] = ()) -> None:
+        """under: words before the engine's own, of a program that becomes it."""
         super().__init__(where)
+        self._under = under
         self._clients: list[_Client] = []
         self._sending = threading.Lock()
 
@@ -73,7 +75,7 @@ class LocalEngines(Engines):
         servers are: one share of the processor for each thread (docs/decisions/0007)."""
         with open(log, "ab", opener=not_through_a_link) as errors:
             process = subprocess.Popen(
-                [str(engine_path()), str(document)],
+                [*map(str, self._under), str(engine_path()), str(document)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

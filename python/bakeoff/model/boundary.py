@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from .reads import ReadsReport
+
 FORMAT = 1
 
 OutcomeName = Literal[
@@ -114,6 +116,8 @@ class TransactionsExperiment(Document):
     claim: Literal["read-uncommitted", "read-committed", "snapshot", "serializable"] | None = None
     session_setup: list[str] = Field(default_factory=list)
     folder: str | None = None
+    #: Of nodes that faults ended meanwhile, after the last transaction; 0: no faults.
+    nodes_back_within_s: float = 0.0
 
 
 class StalenessExperiment(Document):
@@ -130,7 +134,45 @@ class StalenessExperiment(Document):
     folder: str | None = None
 
 
-Experiment = Annotated[IsolationExperiment | TransactionsExperiment | StalenessExperiment, Field(discriminator="kind")]
+class ConvergenceExperiment(Document):
+    """Whether all nodes hold the same rows once nobody writes any more."""
+
+    kind: Literal["convergence"] = "convergence"
+    #: No round begins later.
+    seconds: float = 6.0
+    deadline_s: float = 10.0
+    session_setup: list[str] = Field(default_factory=list)
+
+
+class LedgerExperiment(Document):
+    """Inserts until the system ends, and a ledger of what was acknowledged: a file for each session in the folder."""
+
+    kind: Literal["ledger"] = "ledger"
+    folder: str
+    #: Number of each session's first record.
+    first: int = 0
+    sessions: int = 4
+    seconds: float = 6.0
+
+
+class LedgerFoundExperiment(Document):
+    """The keys that exist afterwards, written into the file `found` of the folder."""
+
+    kind: Literal["ledger_found"] = "ledger_found"
+    folder: str
+
+
+SqlExperiment = IsolationExperiment | TransactionsExperiment | StalenessExperiment | ConvergenceExperiment
+Experiment = Annotated[SqlExperiment | LedgerExperiment | LedgerFoundExperiment, Field(discriminator="kind")]
+
+
+class StalenessProbeSpec(Document):
+    """One session on each node next to a run's load, which writes versions of a few keys and reads them. writers: the
+    nodes that take its writes. claims: as of `StalenessExperiment`."""
+
+    writers: Routing = "any"
+    claims: dict[str, JsonValue] = Field(default_factory=dict)
+    session_setup: list[str] = Field(default_factory=list)
 
 
 class StepAnswer(Document):
@@ -205,6 +247,7 @@ class RunSpec(Document):
     retry: Retry = Field(default_factory=Retry)
     error_budget_ratio: float = 0.0
     latency_probe_rate_ops_per_s: float | None = None
+    staleness_probe: StalenessProbeSpec | None = None
     isolation: IsolationName | None = None
     drop_existing: bool = False
     check: CheckSpec | None = None
@@ -378,6 +421,17 @@ class LatencyProbe(Document):
     median_ratio: float | None
 
 
+class StalenessProbe(Document):
+    """What sessions next to the load saw. writes, reads: begun in the window. report: None: nothing was
+    seen. troubles: what kept it from seeing more, in words."""
+
+    sessions: int
+    writes: int
+    reads: int
+    report: ReadsReport | None
+    troubles: list[str]
+
+
 class Check(Document):
     name: str
     ok: bool
@@ -448,6 +502,7 @@ class RunResult(Document):
     #: Consumed in the window, by what a service said with each answer; None: the system has no such units.
     capacity_units: CapacityUnits | None = None
     latency_probe: LatencyProbe | None
+    staleness_probe: StalenessProbe | None = None
     #: What a run did to the data: a document of the workload's own, which only its checks read.
     evidence: JsonValue
     user_bytes_written: int

@@ -9,6 +9,8 @@ A level's name says the least that every system which has it keeps:
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -50,6 +52,15 @@ def read(portable: Mapping[str, str]) -> Survival | None:
     if not all(name in portable for name in FACTS):
         return None
     return Survival(portable[_KILL], portable[_POWER], portable[_WHOLE] == "yes")
+
+
+def longest_loss_s(words: str) -> float:
+    """How old the oldest of the lost commits is at most, as far as such words say: 0 for "nothing", infinite where they
+    name no time."""
+    if words == NOTHING:
+        return 0.0
+    seconds = re.search(r"the last ([\d.]+) s", words)
+    return float(seconds[1]) if seconds else math.inf
 
 
 def kind_of_loss(survival: Survival) -> tuple[bool, bool, bool]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 _INNODB = ("MariaDB", "MySQL", "Percona Server")
 #: InnoDB with `innodb_snapshot_isolation`, on by default from here on.
-_SETTING = "innodb_snapshot_isolation"
+SNAPSHOT_SETTING = "innodb_snapshot_isolation"
 _ON_FROM = (11, 6, 2)
 
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html"
@@ -26,6 +26,7 @@ _STORES = {
     "fjall": "https://docs.rs/fjall/latest/fjall/struct.SingleWriterTxDatabase.html",
 }
 _DUCKDB = "https://duckdb.org/docs/stable/connect/concurrency.html"
+_REFERENCE = "../reference/systems/reference.md"
 _ROCKSDB = "https://github.com/facebook/rocksdb/wiki/Transactions"
 
 _READ_COMMITTED = (
@@ -116,6 +117,13 @@ MEANINGS = (
         _BETWEEN_STATEMENTS,
     ),
     Meaning(("DuckDB",), ("snapshot",), _SNAPSHOT, _DUCKDB, WRITE_SKEW),
+    Meaning(("reference store",), ("snapshot",), _SNAPSHOT, _REFERENCE, WRITE_SKEW),
+    Meaning(
+        ("reference store",),
+        ("serializable",),
+        "a transaction that writes is aborted where others have changed since what it changes or has read",
+        _REFERENCE,
+    ),
 )
 #: Besides what MariaDB's own level means.
 GALERA = Meaning(
@@ -163,6 +171,6 @@ def _meaning(product: str, version: str, settings: Mapping[str, str], level: str
 def _has_snapshots(product: str, version: str, settings: Mapping[str, str]) -> bool:
     if product != "MariaDB":
         return False
-    if said := settings.get(_SETTING):
+    if said := settings.get(SNAPSHOT_SETTING):
         return said.upper() in ("ON", "1")
     return tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) >= _ON_FROM

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from . import durability
 from .boundary import IoName, IsolationName, RunnerName
+from .isolation import SNAPSHOT_SETTING
 from .records.bundle import FactsRecord
 from .records.plan import CellRecord, PlanRecord, Scalar
 
@@ -45,8 +46,10 @@ LOAD: Mapping[str, LoadParameter] = {
 }
 #: Those that [systems.NAME] may say, too: levels that mean the same on every system.
 PORTABLE = ("durability", "isolation", "consistency")
+#: Of a managed server: storage that bakeoff slows, as a table in the plan and in words among the facts.
+STORAGE = "storage"
 #: Tables inside a system's table.
-SYSTEM_TABLES = ("settings", "session", "start")
+SYSTEM_TABLES = ("settings", "session", "start", STORAGE)
 #: How a system stores its tables.
 TABLE_FORMAT = "table_format"
 #: How a system's records are reached: by SQL, or below it.
@@ -93,6 +96,15 @@ def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, fact
     if is_of_work(factor):
         return _at(work_of(plan, cell), factor)
     return _at(_table(_table(plan.tree_of(cell), "systems"), cell.system), factor)
+
+
+def settings_of_sessions(plan: PlanRecord, cell: CellRecord, facts: FactsRecord) -> Mapping[str, str]:
+    """As the server says they are, but for what its sessions have otherwise and levels of isolation depend on."""
+    own = level_of(plan, cell, facts, f"session.{SNAPSHOT_SETTING}")
+    if own is None:
+        return facts.settings
+    words = ("ON" if own else "OFF") if isinstance(own, bool | int) else str(own)
+    return {**facts.settings, SNAPSHOT_SETTING: words}
 
 
 def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:

@@ -211,6 +211,8 @@ class ListedDriver(Document):
     #: Name and version of the client library or of the embedded database; empty: the engine's own code.
     library: str
     workloads: list[str]
+    #: `bakeoff verify` can try what it promises.
+    experiments: bool
     #: Those of a plan.
     options: list[Described]
 

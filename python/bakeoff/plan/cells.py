@@ -52,6 +52,8 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
     """The cells with their ids. PlanError where two are the same: their runs could not be distinguished."""
     measure = document.measure.model_dump(mode="json", exclude=_NOT_IN_A_RUN)
     measure["witness"] = measure.pop("latency_probe")  # its first name: a cell keeps its id
+    if document.verify and document.verify.probe:
+        measure["staleness_probe"] = True
     found: dict[str, Cell] = {}
     for cell in cells:
         measured = {**measure, "event_log": cell.event_log}

@@ -15,7 +15,7 @@ from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.thresholds import Condition, parse_threshold
 from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount
-from ..model.levels import LOAD
+from ..model.levels import LOAD, STORAGE
 from ..model.prices import Priced
 from ..model.records.plan import CellRecord, PlanRecord, Scalar, priced
 from ..model.resolve import Rate
@@ -219,6 +219,8 @@ def advice(
         )
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
+    if slowed := list(dict.fromkeys(cell.record.system for cell in cells if _is_slowed(cell))):
+        words.append(f"bakeoff slows the storage of {', '.join(slowed)}: its figures are of no real device")
     words += _compared_with_nothing(record)
     words += _undeclared_durability(cells, managed, durability, record)
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
@@ -241,6 +243,10 @@ def advice(
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += workload.advice
     return list(dict.fromkeys(words))
+
+
+def _is_slowed(cell: Cell) -> bool:
+    return STORAGE in cell.system_options or STORAGE in (cell.system_options.get("start") or {})
 
 
 def _compared_with_nothing(record: PlanRecord) -> list[str]:

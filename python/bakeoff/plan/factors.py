@@ -4,6 +4,7 @@ threads = [1, 4]                     how the load is made (LOAD)
 preset = ["a", "c"]                  an option of the workload, or of all [workloads.NAME] that have it
 "readers.records" = [100, 1000]      an option of the workload [workloads.readers] only
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
+"storage.sync_latency" = ["0ms", "2ms"]   storage of managed servers that bakeoff slows
 version = ["10.6", "10.11"]          an option of every system (path, nodes, replicas, tls, table_format, "start.KEY")
 "mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
 
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 from ..errors import PlanError
 from ..model import boundary
-from ..model.levels import BARE_SYSTEM_OPTIONS, LOAD, SYSTEM_TABLES
+from ..model.levels import BARE_SYSTEM_OPTIONS, LOAD, STORAGE, SYSTEM_TABLES
 from ..model.records.plan import Scalar
 from ..suggestions import meant, one_of
 from ..systems.base import System
@@ -172,7 +173,7 @@ def put_option(
 def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
     """Where the option is in the system's table: a managed server has its options in `start`."""
     first = factor.path[0]
-    if started and first in ("settings", "version", "source", "path", "nodes", "replicas"):
+    if started and first in ("settings", "version", "source", "path", STORAGE, "nodes", "replicas"):
         return ("start", *factor.path)
     return ("start", "version") if factor.path == ("version",) else factor.path
 

@@ -235,6 +235,7 @@ class _Reading:
             inputs=_inputs(cells, builder.kinds, source.base_dir),
             warnings=list(dict.fromkeys(warnings)),
             with_levels=self.searching if search else None,
+            verify=document.verify,
             fleet=fleet,
         )
 

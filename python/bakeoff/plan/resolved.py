@@ -12,7 +12,7 @@ from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName, TimeLimit
 from ..model.levels import PORTABLE
 from ..model.records.plan import CellRecord, PlanRecord, Scalar
 from ..model.resolve import ResolvedDriver
-from .document.tables import MeasureTable
+from .document.tables import MeasureTable, VerifyTable
 from .factors import Routing
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class ResolvedPlan:
     warnings: list[str] = field(default_factory=list)
     #: Of a search: the plan with these levels of what is sought, by subject.
     with_levels: Callable[[Mapping[str, Sequence[Scalar]]], ResolvedPlan] | None = None
+    #: What is checked of each system after the runs; None: nothing.
+    verify: VerifyTable | None = None
     #: Where clients run; None: on this machine, as processes of ours.
     fleet: FleetSpec | None = None
 

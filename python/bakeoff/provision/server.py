@@ -43,6 +43,7 @@ from bakeoff.provision.container import ImageInstallation
 from bakeoff.provision.files import copy_tree, write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.powerloss import Storage, refuse_unloaded, under
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free
 
 #: The server's folder goes with it; whoever stops it keeps its log.
@@ -109,6 +110,7 @@ class ServerSpec:
     tls: bool = False  # with a certificate of its own
     place: Path | None = None  # the folder under which the data go; None: the instance's own
     passwords: Passwords = field(default_factory=Passwords)
+    storage: Storage | None = None  # slowed by bakeoff
 
 
 class ManagedServer(ABC):
@@ -118,6 +120,8 @@ class ManagedServer(ABC):
     host = "127.0.0.1"
     #: Options of a start that leaves nothing of before in its memory.
     cold_options: ClassVar[tuple[str, ...]] = ()
+    #: Of one under `bakeoff-powerloss`, which sees no write that goes past the C library.
+    seen_options: ClassVar[tuple[str, ...]] = ()
     #: Of its unix socket; some products fix it.
     socket_name: ClassVar[str] = "server.sock"
     start_timeout_s = 120.0
@@ -137,6 +141,7 @@ class ManagedServer(ABC):
         self.log = folder.path / "server.log"
         self._place = folder.outside(spec.place) if spec.place else folder.path
         self.data = self._place / "data"
+        self._journal: Path | None = None
         self._process: ServerProcess | None = None
 
     # -- what a product says ----------------------------------------------------------------------------------------
@@ -253,6 +258,13 @@ class ManagedServer(ABC):
     def pids(self) -> list[int]:
         return [self._process.server_pid] if self._process is not None and self._process.alive() else []
 
+    def journal_writes(self) -> Path:
+        """From the next start on, what it has not synced is noted in the folder returned: see powerloss.py."""
+        self._journal = self._place / "journal"
+        self._journal.mkdir(exist_ok=True, mode=0o700)
+        give_to_account(self._journal)
+        return self._journal
+
     # -- data -------------------------------------------------------------------------------------------------------
 
     def save_data(self, path: Path) -> None:
@@ -306,14 +318,22 @@ class ManagedServer(ABC):
             for path, text in files.items():
                 write_private(path, text, for_server=True)
             process = self.spec.installation.start(
-                self.command(options), log=self.log, cwd=self.folder.path, seen=[self._place]
+                self._whole_command(options), log=self.log, cwd=self.folder.path, seen=[self._place]
             )
             self._process = process
             self.folder.record_server(process.pid, process.start_ticks)
             self._wait_until_ready(process, log_begin)
+            if self.spec.storage is not None:
+                refuse_unloaded(process.server_pid, self.where)
         finally:
             for path in files:
                 path.unlink(missing_ok=True)
+
+    def _whole_command(self, options: Sequence[str]) -> Sequence[str | Path]:
+        if self.spec.storage is None and self._journal is None:
+            return self.command(options)
+        words = under(self.folder.path, self.data_folders(), storage=self.spec.storage, journal=self._journal)
+        return [*words, *self.command([*self.seen_options, *options])]
 
     def _next_port(self) -> int:
         """The one that it had before, which other nodes and the load may know, as long as that is free."""

@@ -18,13 +18,14 @@ from ..findings.cells import CellAnswer
 from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer
 from ..findings.configuration import Difference
 from ..findings.contestants import Contest
-from ..findings.differing_figures import CellsDiffer, Differs
+from ..findings.differing_figures import CellsDiffer
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings, findings_in
 from ..findings.limits_and_searches.contradictions import Contradiction
 from ..findings.limits_and_searches.limits import LimitFinding
 from ..findings.limits_and_searches.searches import SearchAnswer
 from ..findings.limits_and_searches.thresholds import ThresholdAnswer
+from ..findings.promises import PromiseAnswer
 from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
 from ..model.boundary import Document
@@ -39,6 +40,7 @@ from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with
 from .words.headline import headline_words, value_analysis_words
 from .words.limits import threshold_sentences
 from .words.not_shown import limits_of
+from .words.promises import promise_sentences
 
 
 class MetricShown(Document):
@@ -89,6 +91,8 @@ class Answer(Document):
     clients: list[ClientAnswer] = Field(default_factory=list)
     #: What was done to servers as planned, and what that did to the load.
     faults: list[FaultAnswer] = Field(default_factory=list)
+    #: Whether the systems keep what their levels promise, where the plan asks for checks.
+    promises: list[PromiseAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]
@@ -154,8 +158,7 @@ def answer_and_records(
     contest, cells = found.contest, found.cells
     told = with_failures(contest, bundle, found.comparisons, cells)
     if comparisons is None:  # what the sentence on failures says is no hint at why
-        differs = Differs(contest, bundle, found.runs)
-        told = [c.model_copy(update={"differs": differs.beside(c)}) for c in told]
+        told = [c.model_copy(update={"differs": found.differs.beside(c)}) for c in told]
     found = replace(found, compared=replace(found.compared, by_setting=told))
     levels = isolation_sentences(contest, bundle)
     leading = levels[:LEVELS_MAX] if found.search is None and _is_about_conflicts(found) else []
@@ -173,6 +176,7 @@ def answer_and_records(
         too_busy=bool(found.too_busy),
         headline=[
             *unreadable_sentences(bundle),
+            *promise_sentences(found.promises),
             *disturbed_sentences(bundle, found.runs, too_busy=bool(found.too_busy)),
             *lost_sentences(bundle, found.runs),
             *(f"{one.words}." for one in found.contradictions),
@@ -192,6 +196,7 @@ def answer_and_records(
         nodes=found.nodes,
         clients=found.clients,
         faults=found.faults,
+        promises=found.promises,
         held=found.held,
         cells=_in_order(found),
         metrics=[MetricShown(**{name: getattr(m, name) for name in MetricShown.model_fields}) for m in shown.values()],

@@ -13,6 +13,7 @@ from .answer import Answer, answer_of, unreadable_in
 from .words.answer_sentence import WORDS_MAX
 from .words.bundles import answers_of, headline_words
 from .words.cells import not_valid_words
+from .words.promises import promise_sentences, violation_clauses
 
 
 def answer_between(joined: Joined, found: BundleComparison) -> tuple[Answer, list[tuple[Metric, ComparisonAnswer]]]:
@@ -32,7 +33,8 @@ def _in_words_of_bundles(answer: Answer, found: BundleComparison, headline: Sequ
     doubt = answer.first.doubt
     if found.comparisons[0].design == "two bundles":
         one_each = "with one bundle per side, this applies to these two bundles, not to the systems"
-        doubt = f"{doubt}; {one_each}" if answer.first.certainty == "not trustworthy" else one_each
+        kept = [doubt] if answer.first.certainty == "not trustworthy" else violation_clauses(answer.promises)
+        doubt = "; ".join([*kept, one_each])
     validity = [answer.validity[0], *found.doubts, *gone, *found.left_out]
     runs = answer.first.trust.partition(";")[0]
     noted = len(validity) - 1
@@ -41,7 +43,7 @@ def _in_words_of_bundles(answer: Answer, found: BundleComparison, headline: Sequ
         first["answer"] = headline[0]
     changes = {
         "first": answer.first.model_copy(update=first),
-        "headline": [*headline, *not_valid_words(answer.cells)],
+        "headline": [*promise_sentences(answer.promises), *headline, *not_valid_words(answer.cells)],
         "validity": validity,
         "undeclared": [],
         "limits": [*(f"{note[:1].upper()}{note[1:]}." for note in notes), *answer.limits],

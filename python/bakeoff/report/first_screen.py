@@ -18,6 +18,7 @@ from ..findings.contestants import OTHER_WORK, Contest, who_words
 from ..findings.faults import FaultAnswer
 from ..findings.in_bundle import Findings
 from ..findings.limits_and_searches.searches import Capacity, SearchAnswer, sought_level_words
+from ..findings.promises import VIOLATED
 from ..findings.run_values import Spread
 from ..findings.runs import counted_words
 from ..findings.shapes import ShapeAnswer
@@ -37,8 +38,8 @@ _PAUSE, _WAIT = "time_without_writes_s", "longest_wait_s"
 class Row(Document):
     """One thing compared. value, low, high: in the unit of the column, the typical run's with its 95 % CI over the
     repetitions; None where there is none. change: against the baseline, "5.0x (3.6x to 7.0x)"; "" of the baseline
-    itself. verdict: one word or two. series: the contestant's place, for its colour. work: rows with other work have a
-    scale of their own for their bars."""
+    itself. verdict: one word or two. stamp: what must be read with it: VIOLATED. series: the contestant's place, for
+    its colour. work: rows with other work have a scale of their own for their bars."""
 
     name: str
     setting_words: str = ""
@@ -49,6 +50,7 @@ class Row(Document):
     value_words: str = "-"
     change: str = ""
     verdict: str = ""
+    stamp: str = ""
     work: str = ""
 
 
@@ -115,9 +117,17 @@ def first_screen(found: Findings) -> FirstScreen:
         value_head=head,
         interval_head="interval" if found.held and found.search is None else "95 % CI",
         change_head=_change_head(found) if any(row.change for row in rows) else "",
-        rows=rows,
+        rows=[_stamped(row, found) for row in rows],
         more="; ".join(filter(None, (more, _why_undecided(rows)))),
     )
+
+
+def _stamped(row: Row, found: Findings) -> Row:
+    """No row of a contestant that violates a promise is without it."""
+    own = [cell for cell in found.cells if cell.contestant == row.name]
+    here = [cell for cell in own if cell.setting_words == row.setting_words] or own
+    violated = any(cell.promise == VIOLATED for cell in here)
+    return row.model_copy(update={"stamp": VIOLATED}) if violated else row
 
 
 def _why_undecided(rows: Sequence[Row]) -> str:

@@ -17,8 +17,8 @@ from ..analysis.percentiles import Distribution, decode
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
 from ..analysis.wording import significant
 from ..bundle.read import Bundle, Pick
-from ..findings.cells import metric_spreads
-from ..findings.run_values import observed
+from ..findings.cells import metric_spreads, metric_values
+from ..findings.promises import promises_by_cell
 from ..findings.runs import runs_by_cell, used_runs
 from ..model.clients import ClientRecord
 from ..model.records.plan import CellRecord, Scalar
@@ -42,7 +42,7 @@ _ENDINGS = {
     "_s": "s",
 }
 #: What a row is about, besides the levels of factors.
-_ABOUT = ("run", "cell", "block", "started", "valid", "standing", "second", "length_s", "warm_up")
+_ABOUT = ("run", "cell", "block", "started", "valid", "standing", "promise", "second", "length_s", "warm_up")
 #: What a row of a second is about, rather than what was seen in it.
 _OF_A_SECOND = ("second", "length_s", "warm_up")
 #: Of a cell's spread, what is added to the metric's name for each.
@@ -52,8 +52,12 @@ _FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimu
 def runs_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     """One row a run, in the order in which they were made; one column a metric."""
     about = of_runs(bundle, bundle.runs)
-    seen = [observed(bundle, run) if run.state == "done" else None for run in bundle.runs]
-    values: Columns = {m.name: [m.of(each) if each else None for each in seen] for m in metrics}
+    done = [run for run in bundle.runs if run.state == "done"]
+    ids = [run.id for run in done]
+    columns = [dict(zip(ids, values, strict=True)) for values in metric_values(bundle, done, metrics)]
+    values: Columns = {
+        m.name: [column.get(run.id) for run in bundle.runs] for m, column in zip(metrics, columns, strict=True)
+    }
     return table_of(about, values, {m.name: _told(m) for m in metrics})
 
 
@@ -68,6 +72,7 @@ def cells_table(bundle: Bundle, metrics: Sequence[Metric]) -> pa.Table:
     about["repetitions_finished"] = [sum(run.state == "done" for run in of_cell) for of_cell in runs]
     about["repetitions_valid"] = [sum(run.valid for run in of_cell) for of_cell in runs]
     about["repetitions_marked"] = [sum(run.is_marked for run in of_cell) for of_cell in runs]
+    about |= _promises(bundle, [cell.id for cell in bundle.plan.cells])
     found = [metric_spreads(bundle, used_runs(of_cell), metrics) for of_cell in runs]
     values: Columns = {}
     told: dict[str, dict[str, str]] = {}
@@ -141,7 +146,14 @@ def of_runs(bundle: Bundle, runs: Sequence[RunRecord]) -> Columns:
         **_of_cells(bundle, [cells[run.cell] for run in runs]),
         "valid": [run.valid for run in runs],
         "standing": [run.standing for run in runs],
+        **_promises(bundle, [run.cell for run in runs]),
     }
+
+
+def _promises(bundle: Bundle, cells: Sequence[str]) -> Columns:
+    """Whether the system keeps what its level promises, where the plan asks for checks."""
+    found = promises_by_cell(bundle)
+    return {"promise": [found[cell].verdict for cell in cells]} if found else {}
 
 
 def _of_cells(bundle: Bundle, cells: Sequence[CellRecord]) -> Columns:

@@ -12,7 +12,7 @@ from ..bundle.files import write_text
 from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
-from ..errors import BakeoffError, BundleError, PlanError
+from ..errors import BakeoffError, BundleError, EngineError, PlanError, ServerError
 from ..findings.limits_and_searches.limits import search_limits
 from ..findings.limits_and_searches.searches import excess
 from ..fleet.engines import ClientsLost, Host
@@ -21,12 +21,15 @@ from ..interrupts import ignored
 from ..model.boundary import Progress
 from ..model.records.bundle import BundleInfo, FactsRecord, LoadRecord
 from ..model.records.run import RunRecord, Validity, is_open
+from ..model.records.verification import VerificationRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
+from ..plan.verify import subjects
 from . import one_run, run_record
 from .instance import Data, Instance, file_name
 from .machine_sharing import Others
 from .run_order import Repeats, Searching, Slot, random_first_turn, schedule
+from .verification import TABLES, Asked, not_applicable, verify_level
 
 #: One failed run is an event; this many in a row are a broken set-up, and continuing would only hide it.
 FAILURES_IN_A_ROW = 3
@@ -48,6 +51,10 @@ class View(one_run.Watcher):
     def run_begins(self, slot: Slot, cell: Cell) -> None: ...
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None: ...
+
+    def verifying(self, words: str) -> None: ...
+
+    def verified(self, record: VerificationRecord) -> None: ...
 
 
 @dataclass
@@ -85,6 +92,7 @@ class Conductor:
                 self._search()
             else:
                 self._make_all()
+            self._verify()
             state = "complete"
         except KeyboardInterrupt:
             state = "interrupted"
@@ -181,6 +189,32 @@ class Conductor:
         self.view.run_ends(slot, cell, record)
         return record
 
+    def _verify(self) -> None:
+        """Checks what the systems promise, once for each set of options and level. Nothing is measured afterwards, so
+        no run is affected. What could not be checked is reported, and left to --resume."""
+        if self.plan.verify is None:
+            return
+        asked, there = Asked.by_plan(self.plan.verify), Bundle.open(self.writer.folder).verifications
+        for subject in subjects(self.plan):
+            cells = [cell.record.id for cell in subject.cells]
+            known = next((record for record in there if set(record.cells) & set(cells)), None)
+            if known is not None:
+                more = [cell for cell in cells if cell not in known.cells]  # the plan has grown
+                record = known.model_copy(update={"cells": [*known.cells, *more]})
+            elif subject.why_not:
+                record = not_applicable(subject)
+            else:
+                try:
+                    instance = self._instance(subject.cell)
+                    instance.start()
+                    record = verify_level(instance, subject, asked, self.view.verifying)
+                except (ServerError, EngineError) as error:
+                    self._say(f"{subject.label} could not be verified: {error}; --resume tries it again")
+                    continue
+            self.writer.verification(record)
+            if known is None:
+                self.view.verified(record)
+
     def _is_final(self, error: BakeoffError) -> bool:
         """Whether the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued, or this
         system has never worked (lost clients do not show that)."""
@@ -205,6 +239,8 @@ class Conductor:
             )
             self._instances[cell.instance_key] = instance
             self._give_data(cell, instance)
+            if self.plan.verify is not None:
+                instance.refuse_taken(TABLES)
         if cell.record.id not in self._facts_written:
             self._write_facts(cell, instance)
         return instance

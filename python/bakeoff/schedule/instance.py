@@ -128,7 +128,7 @@ class Instance:
         if ledger is None:
             yield
             return
-        self._refuse_strangers(ledger, tables, "rename it, or keep them apart")
+        self.refuse_taken(tables)
         ledger.begin(tables, "experiment", self.bundle.name, all_there=False)
         try:
             yield
@@ -137,6 +137,11 @@ class Instance:
                 ledger.drop(tables)
             raise
         ledger.drop(tables)
+
+    def refuse_taken(self, tables: list[str]) -> None:
+        """Raises PlanError where another's table has one of these names."""
+        if ledger := self.system.ledger():
+            self._refuse_strangers(ledger, tables, "rename it, or keep them apart")
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
         """Creates the tables, loads and checks them, and keeps a copy if one will be put back."""

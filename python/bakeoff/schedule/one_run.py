@@ -20,6 +20,7 @@ from ..model.boundary import (
     OperationsLimit,
     Ready,
     RunResult,
+    StalenessProbeSpec,
     TimeLimit,
 )
 from ..model.boundary import Warning as EngineWarning
@@ -38,6 +39,7 @@ from .run_order import Slot
 from .run_record import Measured, client_records, machine_of
 from .sampler import Sampler
 from .seconds import Seconds
+from .staleness_probe import TABLE, staleness_probe
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
@@ -80,7 +82,7 @@ def make(
     disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
     debt_start = by_node(system.nodes(), lambda node: node.debt())
     watcher.stage("running")
-    measured = _measure(slot, cell, plan, instance, writer, watcher, others)
+    measured = _measure_probed(slot, cell, plan, instance, writer, watcher, others)
     merged = merge_results(measured.results)
     watcher.stage("draining")
     server = _server_side(system, measured, merged, debt_start)
@@ -125,7 +127,7 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
     return disk_is_quiet
 
 
-def _measure(
+def _measure_probed(
     slot: Slot,
     cell: Cell,
     plan: ResolvedPlan,
@@ -134,12 +136,38 @@ def _measure(
     watcher: Watcher,
     others: Others,
 ) -> Measured:
+    """With the staleness probe's table around it, where the plan asks for one. That it cannot be dropped, because the
+    server has ended, is no failure of the run."""
+    probe = staleness_probe(plan, cell, instance)
+    if probe is None:
+        return _measure(slot, cell, plan, instance, writer, watcher, others, None)
+    measured = None
+    try:
+        with instance.own_tables([TABLE]):
+            measured = _measure(slot, cell, plan, instance, writer, watcher, others, probe)
+    except ServerError as error:
+        if measured is None:
+            raise
+        measured.warnings.append(f"the table {TABLE} could not be dropped: {error}")
+    return measured
+
+
+def _measure(
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    instance: Instance,
+    writer: BundleWriter,
+    watcher: Watcher,
+    others: Others,
+    probe: StalenessProbeSpec | None,
+) -> Measured:
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     kept = writer.run_files(slot.run)
     seconds = Seconds(kept, cell.clients, plan.warm_up_s, faults=bool(cell.record.faults))
     with ended_servers_named(system), instance.host.engines(where) as engines:
-        _start_clients(engines, slot, cell, plan, instance, writer)
+        _start_clients(engines, slot, cell, plan, instance, writer, probe)
         ready = _wait_ready(engines, cell, watcher)
         begin_ns = time.time_ns() + int(engines.lead_s * 1e9)
         engines.begin(begin_ns)
@@ -185,7 +213,13 @@ def _measure(
 
 
 def _start_clients(
-    engines: Engines, slot: Slot, cell: Cell, plan: ResolvedPlan, instance: Instance, writer: BundleWriter
+    engines: Engines,
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    instance: Instance,
+    writer: BundleWriter,
+    probe: StalenessProbeSpec | None,
 ) -> None:
     for client in range(cell.clients):
         document, env = spec(plan, cell, instance.system, "run", client)
@@ -198,6 +232,8 @@ def _start_clients(
         document.retry = cell.retry
         document.error_budget_ratio = plan.record.error_budget_ratio
         document.latency_probe_rate_ops_per_s = plan.measure.latency_probe_rate_ops_per_s if client == 0 else None
+        if client == 0 and probe is not None:
+            document.staleness_probe, document.drop_existing = probe, instance.system.managed
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
         if cell.event_log:

@@ -49,7 +49,7 @@ def spec(
         workload=cell.workload.spec,
         client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
         seed=plan.record.seed,
-        routing=cell.routing.document() if phase == "run" else _home(system),
+        routing=cell.routing.document() if phase == "run" else home(system),
         workers=cell.workers or _workers_beside(system),
         runner=cell.runner,
         io=cell.io,
@@ -62,7 +62,7 @@ def spec(
     return document, env
 
 
-def _home(system: System) -> Routing:
+def home(system: System) -> Routing:
     """Where data are created and checked: nodes like the first, which take writes."""
     nodes = system.nodes()
     return RoleRoute(role=nodes[0].role) if len(nodes) > 1 else "any"
@@ -97,7 +97,7 @@ class Answering:
             raise ServerError(
                 f"{self._system.name} has not answered for {silent_s:.0f} s",
                 where=self._where,
-                hint="is it frozen, or overloaded? its log is in the bundle",
+                hint=f"is it frozen, or overloaded? {LOG_KEPT}",
             )
         self._failed = not answers
 

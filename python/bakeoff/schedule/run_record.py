@@ -100,6 +100,7 @@ def record(
         workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
         steal_ratio=max(r.cost.steal_ratio for r in results),
         latency_probe=[r.latency_probe for r in results if r.latency_probe is not None],
+        staleness_probe=results[0].staleness_probe,
         event_log=[r.event_log for r in results if r.event_log is not None],
         server=server,
         machine=measured.sampler.machine(),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import __version__
 from ..bundle import RESULTS
-from ..bundle.read import Bundle
+from ..bundle.read import Bundle, unverified
 from ..bundle.results_folder import discard, empty, has_no_run
 from ..bundle.resume import Present, hashes, judged_by
 from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
@@ -92,19 +92,22 @@ class Target:
         return writer, done, facts
 
     def with_runs_there(self, plan: ResolvedPlan) -> tuple[ResolvedPlan, Counter[str]]:
-        """The plan as it would be continued, and by cell the runs that exist already and are not repeated; none of a
-        new bundle."""
+        """The plan as it would be continued, without checks that are whole, and by cell the runs that exist already and
+        are not repeated; none of a new bundle."""
         bundle = Bundle.open(self.to_continue(plan)) if self.resume else None
         if bundle is None or not bundle.runs:
             return plan, Counter()
         standing = self._repeats(bundle, plan.record).standing()
-        return with_levels_of(plan, bundle.plan), Counter(run.cell for run in standing if run.state == "done")
+        found = with_levels_of(plan, bundle.plan)
+        if not unverified(found.record, bundle):
+            found = replace(found, verify=None)
+        return found, Counter(run.cell for run in standing if run.state == "done")
 
     def is_whole(self, plan: ResolvedPlan) -> bool:
-        """Whether the bundle to continue has every run already. (The runs of a search decide what is left of it.)"""
+        """Whether the bundle to continue has everything already. (The runs of a search decide what is left of it.)"""
         if not self.resume or plan.record.search:
             return False
-        return not self._lacks_runs(plan.record, Bundle.open(self.to_continue(plan)))
+        return not self._lacks_anything(plan.record, Bundle.open(self.to_continue(plan)))
 
     def to_continue(self, plan: ResolvedPlan, *, lacking: bool = True) -> Path:
         """lacking: if none is named, only a bundle that lacks runs of the plan."""
@@ -121,7 +124,7 @@ class Target:
         for bundle, here in self._of_plan(plan):
             changed = any(inputs.get(name, was) != was for name, was in bundle.info.inputs.items())
             elsewhere = machine is not None and (here.fleet != bundle.plan.fleet or _differs(machine, bundle.machine))
-            complete = bundle.info.state == "complete" and not self._lacks_runs(here, bundle)
+            complete = bundle.info.state == "complete" and not self._lacks_anything(here, bundle)
             if complete and not changed and not elsewhere and not _judged_otherwise(here, bundle.plan):
                 yield bundle
 
@@ -145,7 +148,8 @@ class Target:
             then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
             grown = now > then or here.repetitions > bundle.plan.repetitions
             otherwise = _judged_otherwise(here, bundle.plan)
-            unfinished = bundle.info.state != "complete" or (not here.search and self._lacks_runs(here, bundle))
+            lacks = unverified(here, bundle) if here.search else self._lacks_anything(here, bundle)
+            unfinished = bundle.info.state != "complete" or bool(lacks)
             if grown or otherwise or unfinished or not lacking:
                 return bundle.folder
         raise BundleError(
@@ -153,11 +157,12 @@ class Target:
             hint="name the bundle: --resume BUNDLE, or run without --resume",
         )
 
-    def _lacks_runs(self, record: PlanRecord, bundle: Bundle) -> bool:
-        """Whether it lacks runs, repeats included."""
+    def _lacks_anything(self, record: PlanRecord, bundle: Bundle) -> bool:
+        """Whether it lacks runs, repeats included, or checks of its systems."""
         slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
         repeats = self._repeats(bundle, record)
-        return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
+        lacks_runs = any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
+        return lacks_runs or bool(unverified(record, bundle))
 
     def _repeats(self, bundle: Bundle, record: PlanRecord) -> Repeats:
         return Repeats(judged_by(bundle.attempts, allow_disturbed=self.disturbed), record.repeats_max)

@@ -23,6 +23,7 @@ from bakeoff.systems.postgresql.system import PostgreSql
 from bakeoff.systems.redb import Redb
 from bakeoff.systems.redis.system import Redis
 from bakeoff.systems.redis.valkey import Valkey
+from bakeoff.systems.reference import Reference
 from bakeoff.systems.riak.system import Riak
 from bakeoff.systems.rocksdb import Rocksdb
 from bakeoff.systems.simpledb.moto import MotoSimpleDb
@@ -55,4 +56,5 @@ SYSTEMS: dict[str, type[System]] = {
     "sqlite": Sqlite,
     "duckdb": Duckdb,
     "null": Null,
+    "reference": Reference,
 }

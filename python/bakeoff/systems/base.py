@@ -214,7 +214,11 @@ class System(ABC):
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
         """Brings options (not checked yet) that a plan may write in several forms into one form. Raises PlanError for
         options set twice, and for those that only a server has."""
-        for key, why in (("start", "needs no start"), ("version", "has one version, which is built into the engine")):
+        for key, why in (
+            ("start", "needs no start"),
+            ("version", "has one version, which is built into the engine"),
+            ("storage", "and the client share a process, whose storage bakeoff does not slow"),
+        ):
             if key in options:
                 what = f"{cls.kind} runs inside the client: it {why}"
                 raise PlanError(
@@ -314,6 +318,11 @@ class System(ABC):
     @abstractmethod
     def nodes(self) -> Sequence[Node]:
         """Its servers, once it has started; the first is the one that is written to."""
+
+    @property
+    def one_copy(self) -> bool:
+        """Whether it promises that no read, on any node, misses what was acknowledged before it."""
+        return len(self.nodes()) == 1
 
     def roles(self) -> Mapping[str, str]:
         """Roles of its servers, by name and in their order, known before it starts; empty: it lives in the engine."""

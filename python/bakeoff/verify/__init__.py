@@ -1,1 +1,1 @@
-"""What a system promises, against what it does: experiments without load, and verdicts with evidence."""
+"""What a system promises, against what experiments showed of it: verdicts, from their evidence alone."""

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
-from ..analysis.wording import counted
+from ..analysis.wording import counted, percent_words
+from ..model.boundary import StalenessProbe
+from ..model.records.verification import JudgedRecord, Proof, ProofColumn
 
-#: Of a system with one node: everything that a register of one copy has.
-OF_ONE_NODE: dict[str, JsonValue] = {
+#: Everything that a register of one copy has.
+OF_ONE_COPY: dict[str, JsonValue] = {
     "staleness": "none",
     "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
     "linearizable": True,
 }
+
+
+def claims_on_reads(*, one_copy: bool, allowed: Sequence[str] | None) -> dict[str, JsonValue]:
+    """What is claimed of a system. one_copy: as it has it. allowed: as of `allowed_anomalies`; None: nobody knows."""
+    return OF_ONE_COPY if one_copy and allowed is not None else {}
+
+
 #: In the order in which they are run.
 NAMES = {
     "list_append": "appends to lists",
@@ -24,31 +32,18 @@ NAMES = {
     "staleness": "reads of old values",
     "sessions": "sessions' own past",
     "one copy": "reads as of one copy",
+    "convergence": "nodes agree",
+    "under load": "reads under load",
 }
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One kind of transaction. verdict: HELD, VIOLATED, INCONCLUSIVE (too few transactions, or too few of them in
-    conflict) or OBSERVED. proofs: of each violation the smallest example, as columns of statements."""
-
-    name: str
-    verdict: str
-    words: str
-    proofs: list[str]
-    #: The strongest level that allows what was seen, "" if none does; None: nothing is known of it.
-    implied: str | None = None
-    #: The judge's own document, with its counts and bounds.
-    report: Mapping[str, Any] = field(default_factory=dict)
-
-
-def judged(evidence: Mapping[str, Any]) -> list[Judged]:
+def judged(evidence: Mapping[str, Any]) -> list[JudgedRecord]:
     """Of random transactions."""
     banks = ("bank_relative", "bank_read_modify_write")
     return [_lists(evidence["list_append"]), *(_bank(name, evidence[name]) for name in banks)]
 
 
-def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
+def judged_reads(report: Mapping[str, Any], nodes: int) -> list[JudgedRecord]:
     """Of versions that were written and read on each node."""
     stale, guarantees = report["staleness"], report["guarantees"]
     age, window = stale["age_ns"], stale["window_ns"]
@@ -56,8 +51,8 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
     if stale["stale"]:
         behind = stale["versions_behind"]["max"]
         words += (
-            f"; replaced {_ms(age['p50'])} before (at most {_ms(age['max'])}, {behind} versions behind);"
-            f" windows of writes p99 {_ms(window['p99'])}, at most {_ms(window['max'])}"
+            f"; replaced {milliseconds(age['p50'])} before (at most {milliseconds(age['max'])}, {behind} versions"
+            f" behind); windows of writes p99 {milliseconds(window['p99'])}, at most {milliseconds(window['max'])}"
         )
     if report["impossible_reads"]:
         words += f"; {report['impossible_reads']:,} reads of values that nobody had written"
@@ -69,27 +64,58 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[Judged]:
                 broken.append(f"{name} broken in {count['violations']:,} of {count['checks']:,} ({how})")
     checks = sum(one[how]["checks"] for one in guarantees for how in ("pinned", "roving"))
     worst = max((one["verdict"] for one in guarantees), key=_WORST.index)
-    proofs = list(_proofs(report["findings"])) if report["verdict"] == "VIOLATED" else []
+    proofs = _proofs(report["findings"]) if report["verdict"] == "VIOLATED" else []
     kept = f"kept in all of {counted(checks, 'check', 'checks')}"
     copy = report["linearizable"]
     conflicts = counted(copy["conflicts"], "pair of values", "pairs of values")
+    own = "VIOLATED" if report["impossible_reads"] else stale["verdict"]
+    there = f"{conflicts} of which each was there before the other"
     return [
-        Judged(
-            "staleness", "VIOLATED" if report["impossible_reads"] else stale["verdict"], words, proofs, report=report
-        ),
-        Judged("sessions", worst, "; ".join(broken) or kept, []),
-        Judged("one copy", copy["verdict"], f"{conflicts} of which each was there before the other", []),
+        JudgedRecord(name="staleness", verdict=own, words=words, proofs=proofs, report=dict(report)),
+        JudgedRecord(name="sessions", verdict=worst, words="; ".join(broken) or kept),
+        JudgedRecord(name="one copy", verdict=copy["verdict"], words=there),
     ]
+
+
+def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
+    """Of the probes next to several runs of one system, together; None where there were none."""
+    reports = [probe.report for probe in probes if probe.report is not None]
+    troubles = dict.fromkeys(trouble for probe in probes for trouble in probe.troubles)
+    if not reports:
+        words = "; ".join(["nothing was seen", *troubles])
+        return JudgedRecord(name="under load", verdict="INCONCLUSIVE", words=words) if probes else None
+    found = [report.staleness for report in reports]
+    stale, exposed = sum(one.stale for one in found), sum(one.exposed for one in found)
+    reads, nodes = sum(one.reads for one in found), max(probe.sessions for probe in probes)
+    words = f"{stale:,} of {counted(reads, 'read', 'reads')} on {counted(nodes, 'node', 'nodes')}"
+    if stale:
+        p99_ns, max_ns = max(one.age_ns.p99 for one in found), max(one.age_ns.max for one in found)
+        words += f"; 99 % of them replaced at most {milliseconds(p99_ns)} before, all at most {milliseconds(max_ns)}"
+    elif exposed:
+        share = percent_words(min(1.0, 3 / exposed))
+        words += f"; with 95 % confidence at most {share} of the reads within 50 ms after a write"
+    if impossible := sum(report.impossible_reads for report in reports):
+        words += f"; {impossible:,} reads of values that nobody had written"
+    verdict = max((report.verdict for report in reports), key=_WORST.index)
+    if verdict in ("HELD", "INCONCLUSIVE"):
+        verdict = "HELD" if exposed >= found[0].exposed_min else "INCONCLUSIVE"
+    broken = next((report for report in reports if report.verdict == "VIOLATED"), None)
+    return JudgedRecord(
+        name="under load",
+        verdict=verdict,
+        words="; ".join([words, *troubles]),
+        proofs=_proofs([one.model_dump() for one in broken.findings]) if broken else [],
+    )
 
 
 _WORST = ("OBSERVED", "HELD", "INCONCLUSIVE", "VIOLATED")
 
 
-def _ms(value_ns: float) -> str:
+def milliseconds(value_ns: float) -> str:
     return f"{value_ns / 1e6:,.3g} ms"
 
 
-def _lists(report: Mapping[str, Any]) -> Judged:
+def _lists(report: Mapping[str, Any]) -> JudgedRecord:
     exposure = report["exposure"]
     found = [*report["violations"], *report["allowed"]]
     seen = ", ".join(f"{one['anomaly']} {one['count']:,}" for one in found) or "no anomaly"
@@ -97,27 +123,51 @@ def _lists(report: Mapping[str, Any]) -> Judged:
         f"{counted(exposure['committed'], 'transaction', 'transactions')} committed and {exposure['failed']:,} failed,"
         f" {exposure['in_conflict_share']:.0%} in conflict: {seen}"
     )
-    implied = report["implied"] or ""
-    return Judged("list_append", report["verdict"], words, list(_proofs(report["violations"])), implied, report)
+    return JudgedRecord(
+        name="list_append",
+        verdict=report["verdict"],
+        words=words,
+        proofs=_proofs(report["violations"]),
+        implied=report["implied"] or "",
+        report=dict(report),
+    )
 
 
-def _bank(name: str, report: Mapping[str, Any]) -> Judged:
+def _bank(name: str, report: Mapping[str, Any]) -> JudgedRecord:
     count = counted(report["transfers"], "transfer", "transfers")
     drift = "an unknown drift" if report["drift"] is None else f"a drift of {report['drift']}"
     read = f", {report['bad_reads']:,} of {report['reads']:,} totals wrong" if name == "bank_relative" else ""
     words = f"{count} and {report['transfers_failed']:,} failed: {drift}{read}"
-    violated = report["verdict"] == "VIOLATED"
     if report["accounts_wrong"]:
         words += f"; {report['accounts_wrong']} of the accounts hold another sum than their transfers make"
-    proofs = list(_proofs(report["findings"])) if violated else []
-    return Judged(name, report["verdict"], words, proofs, report=report)
+    proofs = _proofs(report["findings"]) if report["verdict"] == "VIOLATED" else []
+    return JudgedRecord(name=name, verdict=report["verdict"], words=words, proofs=proofs, report=dict(report))
 
 
-def _proofs(findings: list[Mapping[str, Any]]) -> Iterator[str]:
+def _proofs(findings: Sequence[Mapping[str, Any]]) -> list[Proof]:
+    found = []
     for finding in findings:
-        proof = finding["proof"]
-        lines = [f"{proof['title']} ({finding['count']:,} found; the smallest):"]
-        for number, column in enumerate(proof["transactions"], start=1):
-            lines.append(f"  T{number}, session {column['session']} on node {column['node']}, {column['outcome']}:")
-            lines += [f"    {statement}" for statement in column["statements"]]
-        yield "\n".join([*lines, *(f"  {reason}" for reason in proof["reasons"])])
+        proof, kept = finding["proof"], ProofColumn.model_fields
+        columns = [ProofColumn(**{name: column[name] for name in kept}) for column in proof["transactions"]]
+        reasons = proof["reasons"]
+        found.append(Proof(title=proof["title"], count=finding["count"], transactions=columns, reasons=reasons))
+    return found
+
+
+def head_words(number: int, column: ProofColumn) -> str:
+    """number: from 1."""
+    return f"T{number}, session {column.session} on node {column.node}, {column.outcome}"
+
+
+def proof_words(proof: Proof) -> str:
+    """One transaction under the other."""
+    lines = [f"{title_words(proof)}:"]
+    for number, column in enumerate(proof.transactions, start=1):
+        lines.append(f"  {head_words(number, column)}:")
+        lines += [f"    {statement}" for statement in column.statements]
+    return "\n".join([*lines, *(f"  {reason}" for reason in proof.reasons)])
+
+
+def title_words(proof: Proof) -> str:
+    """Of rows that differ and the like, some are shown; of transactions, the smallest example."""
+    return f"{proof.title} ({proof.count:,} found{'; the smallest' if proof.transactions else ''})"

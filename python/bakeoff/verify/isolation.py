@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Literal
 
 from ..analysis.wording import counted
 from ..model.boundary import ScheduleEvidence, ScheduleTry, StepEvidence
 from ..model.isolation import WRITE_SKEW
+from ..model.records.verification import Verdict
 
 #: The engine's schedules (crates/experiments), each with its anomaly in words. Names: Adya (1999), Berenson et al.
 #: (1995), Kleppmann's Hermitage.
@@ -31,7 +31,6 @@ SCHEDULES = {
     "G2-three": "a reader sees the second of two transactions and not the first, which had not seen the second",
 }
 
-Verdict = Literal["VIOLATED", "INCONCLUSIVE", "HELD", "OBSERVED"]
 #: What the verdicts say, the worst first.
 MEANINGS: dict[Verdict, str] = {
     "VIOLATED": "an anomaly happened that the vendor's documentation excludes",
@@ -122,6 +121,11 @@ def verdict(outcomes: Sequence[Shown], allowed: Sequence[str] | None) -> Verdict
     return "INCONCLUSIVE" if any(one.is_open for one in outcomes) else "HELD"
 
 
+def example(evidence: ScheduleEvidence) -> ScheduleTry:
+    """A try that shows the anomaly, if any does."""
+    return next((one for one in evidence.tries if one.anomaly), evidence.tries[0])
+
+
 def violations(outcomes: Sequence[Shown], allowed: Sequence[str] | None) -> list[Shown]:
     return [] if allowed is None else [one for one in outcomes if one.seen and one.name not in allowed]
 
@@ -137,28 +141,36 @@ def columns(one: ScheduleTry) -> str:
     for step in one.steps:
         cells = [_lines_of(step) if step.session == n else [] for n in sessions]
         lines += ["".join(part.ljust(_WIDTH) for part in row).rstrip() for row in zip_longest(*cells, fillvalue="")]
+    return "\n".join([*lines, end_words(one)])
+
+
+def end_words(one: ScheduleTry) -> str:
     rows = ", ".join(map(str, one.rows)) or "none"
-    lines.append(
-        f"{counted(one.committed, 'transaction', 'transactions')} committed; rows afterwards (id, value): {rows}"
-    )
-    return "\n".join(lines)
+    return f"{counted(one.committed, 'transaction', 'transactions')} committed; rows afterwards (id, value): {rows}"
+
+
+def statement_of(step: StepEvidence) -> str:
+    """Without the table's name, which is the same everywhere."""
+    return step.statement.replace(" bakeoff_isolation", " t")
+
+
+def answers_of(step: StepEvidence) -> list[str]:
+    """What followed the statement: that it waited, what it was answered; empty where it was just done."""
+    answer = step.answer
+    words = {
+        "rows": ", ".join(map(str, answer.rows)) or "no rows",
+        "error": f"ERROR {answer.code}",
+        "none": "no answer",
+        "skipped": "not sent",
+    }.get(answer.kind, "")
+    return [part for part in ("(waited)" if step.blocked else "", words) if part]
 
 
 def _lines_of(step: StepEvidence) -> list[str]:
-    answer = step.answer
-    words = {
-        "rows": f"  {', '.join(map(str, answer.rows)) or 'no rows'}",
-        "error": f"  ERROR {answer.code}",
-        "none": "  no answer",
-        "skipped": "  not sent",
-    }.get(answer.kind, "")
-    waited = "  (waited)" if step.blocked else ""
-    return [line[: _WIDTH - 2] for line in _wrapped(step.statement)] + [part for part in (waited, words) if part]
+    return [line[: _WIDTH - 2] for line in _wrapped(statement_of(step))] + [f"  {part}" for part in answers_of(step)]
 
 
 def _wrapped(statement: str) -> list[str]:
-    """Without the table's name, which is the same everywhere."""
     import textwrap
 
-    short = statement.replace(" bakeoff_isolation", " t")
-    return textwrap.wrap(short, _WIDTH - 2, subsequent_indent="  ") or [short]
+    return textwrap.wrap(statement, _WIDTH - 2, subsequent_indent="  ") or [statement]

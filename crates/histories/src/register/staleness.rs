@@ -32,6 +32,8 @@ pub struct Report {
     pub reads: u64,
     /// Begun within 50 ms after an acknowledgement.
     pub exposed: u64,
+    /// Fewer decide nothing.
+    pub exposed_min: u64,
     pub stale: u64,
     /// Without a stale read: the share of exposed reads that are stale is below this, with 95 % confidence.
     pub stale_share_max: Option<f64>,
@@ -131,6 +133,7 @@ pub fn judge(
         verdict: Verdict::of(claimed, violated, exposed >= EXPOSED_MIN),
         reads,
         exposed,
+        exposed_min: EXPOSED_MIN,
         stale,
         stale_share_max: upper_bound(stale, exposed),
         age_ns: Summary::of(ages_ns),

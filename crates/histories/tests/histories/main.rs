@@ -4,10 +4,13 @@
 mod bank;
 mod brute_force;
 mod builders;
+mod convergence;
 mod export;
 mod graph;
 mod large;
 mod list_append;
+mod porcupine;
 mod reading;
 mod register;
+mod replicas;
 mod store;

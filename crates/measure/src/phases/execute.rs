@@ -25,15 +25,13 @@ pub fn execute<W: Workload>(
     sink: Sink,
 ) -> Result<RunResult, Trouble> {
     check_needs(spec, driver.offers(), workload.needs())?;
-    if !spec.cores.is_empty() {
-        affinity::pin(&spec.cores)?;
-    }
+    let cores = affinity::keep_to(&spec.cores)?;
     let runner = choose_runner(spec, driver.runners())?;
     let terms = Terms {
         spec: spec.clone(),
         control,
         sink,
-        cores: affinity::allowed(),
+        cores,
         timeout_ns: (spec.timeout_s * 1e9) as u64,
         runner,
         client: driver.client(),

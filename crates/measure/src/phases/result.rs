@@ -40,6 +40,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         cost: ClientCost::default(),
         capacity_units: None,
         latency_probe: None,
+        staleness_probe: None,
         evidence: serde_json::Value::Null,
         user_bytes_written: 0,
         checks: vec![],

@@ -24,6 +24,14 @@ pub fn wait_for_turn() {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &ordinary) };
 }
 
+/// Pins as [`pin`] does, where there are any to pin to; returns the cores that are left to use.
+pub fn keep_to(cores: &[u32]) -> Result<Vec<u32>, Trouble> {
+    if !cores.is_empty() {
+        pin(cores)?;
+    }
+    Ok(allowed())
+}
+
 /// Pins the calling thread, and all threads it will start, to these cores.
 pub fn pin(cores: &[u32]) -> Result<(), Trouble> {
     let unknown = cores.iter().find(|core| **core >= libc::CPU_SETSIZE as u32);

@@ -1,4 +1,6 @@
-//! What a phase `verify` does: a few sessions carry out statements in a given order.
+//! What a phase `verify` does: a few sessions carry out statements, and what comes of it is evidence. And what does the same
+//! next to a load.
+use crate::endpoint::Routing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,9 @@ pub enum ExperimentSpec {
         /// Where histories are written, a file each; absent: nowhere.
         #[serde(default)]
         folder: Option<String>,
+        /// Faults are carried out meanwhile: how long nodes may be away once the time is over. 0: none.
+        #[serde(default)]
+        nodes_back_within_s: f64,
     },
     /// How old is what is read on each node, and what a session may expect of its own past.
     Staleness {
@@ -56,16 +61,71 @@ pub enum ExperimentSpec {
         #[serde(default)]
         folder: Option<String>,
     },
+    /// Records are inserted, a transaction each, until the time is over or the system ends, and each session notes in a
+    /// file of its own what it sent and what was acknowledged (docs/method/power-loss.md).
+    Ledger {
+        /// Where these files are, `0.ledger` and so on: not among the data.
+        folder: String,
+        /// Number of each session's first record: what an earlier ledger left has others.
+        #[serde(default)]
+        first: u64,
+        #[serde(default = "four")]
+        sessions: u32,
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+    },
+    /// Writes the keys that exist afterwards into the file `found` of this folder.
+    LedgerFound { folder: String },
+    /// Whether all nodes hold the same once nobody writes any more: rounds in which sessions write a row at the same time.
+    Convergence {
+        /// No round begins later.
+        #[serde(default = "six_seconds")]
+        seconds: f64,
+        /// After the last write, until all nodes must hold the same.
+        #[serde(default = "ten_seconds")]
+        deadline_s: f64,
+        #[serde(default)]
+        session_setup: Vec<String>,
+    },
+}
+
+impl ExperimentSpec {
+    /// It needs records, and no SQL.
+    pub fn is_of_records(&self) -> bool {
+        matches!(self, Self::Ledger { .. } | Self::LedgerFound { .. })
+    }
+}
+
+/// One session on each node, next to the load of a run: it writes versions of a few keys and reads them, in a table of its
+/// own, at most at 1 % of the load's throughput (docs/method/histories.md).
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct StalenessProbeSpec {
+    /// The nodes that take its writes.
+    #[serde(default)]
+    pub writers: Routing,
+    /// As the judge reads them: `staleness`, `guarantees`, `linearizable`.
+    #[serde(default = "nothing")]
+    pub claims: serde_json::Value,
+    /// Statements that each session runs first.
+    #[serde(default)]
+    pub session_setup: Vec<String>,
 }
 
 fn three() -> u32 {
     3
+}
+fn four() -> u32 {
+    4
 }
 fn six() -> u32 {
     6
 }
 fn six_seconds() -> f64 {
     6.0
+}
+fn ten_seconds() -> f64 {
+    10.0
 }
 fn six_hundred() -> f64 {
     600.0

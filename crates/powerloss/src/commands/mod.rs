@@ -46,6 +46,8 @@ pub struct Options {
     pub sync_latency_ns: u64,
     pub jitter_ns: u64,
     pub bandwidth_bytes_per_s: u64,
+    /// One of these was given, if only as 0: then the library is loaded, and costs what it costs.
+    pub is_device: bool,
     pub seed: u64,
     /// What follows `--`.
     pub command: Vec<OsString>,
@@ -69,6 +71,7 @@ impl Options {
                 .next()
                 .ok_or_else(|| Failure::usage(format!("{name} needs a value")))?;
             let text = value.to_string_lossy().into_owned();
+            options.is_device |= matches!(name.as_str(), "--sync-latency" | "--bandwidth");
             let wrong = || Failure::usage(format!("{name} {text} is not understood"));
             match name.as_str() {
                 "--data" => options.data.push(absolute(&value)?),

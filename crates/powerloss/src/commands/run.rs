@@ -26,7 +26,7 @@ pub fn prepare(command: &mut Command, options: &Options) -> Result<(), Failure> 
     if options.data.is_empty() {
         return Err(Failure::usage("--data is needed"));
     }
-    if options.journal.is_none() && options.sync_latency_ns == 0 && options.bandwidth_bytes_per_s == 0 {
+    if options.journal.is_none() && !options.is_device {
         return Err(Failure::usage(
             "nothing to do without --journal, --sync-latency or --bandwidth",
         ));

@@ -281,11 +281,14 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
 
 
 def _document(found: BundleComparison, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
+    from ...findings.promises import promise_answers
     from ...report.answer import unreadable_in
     from ...report.words.bundles import answers_of, headline_words
+    from ...report.words.promises import promise_sentences
 
+    promises = promise_sentences(promise_answers(joined))
     return {
-        "headline": [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))],
+        "headline": [*unreadable_in(joined.bundles), *promises, *headline_words(found, answers_of(found, joined))],
         "analysis": {"number": found.analysis, "alpha": found.alpha},
         "changed": [asdict(change) for change in found.changed],
         "doubts": found.doubts,

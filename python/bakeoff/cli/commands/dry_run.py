@@ -123,6 +123,8 @@ def _show(dry: DryRun) -> None:
         show(f"nodes of {system}: {words}")
     for system, faults in dry.faults.items():
         show(f"faults of {system} in each run: {'; '.join(faults)}")
+    for words in dry.verify:
+        show(f"checked after the runs: {words}")
     if plan.differences:
         names = list(next(iter(plan.differences.values())))
         rows = [[key, *values.values()] for key, values in plan.differences.items()]

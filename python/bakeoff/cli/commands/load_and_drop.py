@@ -136,12 +136,14 @@ def add_drop(commands: Commands) -> None:
 def run_drop(options: argparse.Namespace) -> int:
     from ...plan.existing_tables import existing_loads, ledger_of, tables_of
     from ...plan.read import read_plan
+    from ...schedule.verification import TABLES
 
     plan = read_plan(options.plan, said=options.said)
     found: dict[str, list[Found]] = {}
     for cell in existing_loads(plan):
         with ledger_of(plan, cell) as ledger:
             there = ledger.there(tables_of(plan, cell))
+            there += [one for one in ledger.there(TABLES) if one.ours]  # of a `verify` that was killed
             if options.yes and any(one.ours for one in there):
                 ledger.claim()
                 ledger.drop([one.name for one in there if one.ours])

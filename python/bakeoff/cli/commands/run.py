@@ -317,9 +317,11 @@ def code_of(bundle: Bundle, answer: Answer) -> ExitCode:
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:
-    """A violated invariant, a run that failed, a cell without a valid run, a comparison refused because a side failed
-    in some of its runs, or a threshold of the plan is not "done": it is exit code 1. That levels of a search fail is
-    what it looks for."""
+    """A violated invariant or promise, a run that failed, a cell without a valid run, a comparison refused because a
+    side failed in some of its runs, or a threshold of the plan is not "done": it is exit code 1. That levels of a
+    search fail is what it looks for."""
+    from ...findings.promises import NOT_CHECKED, VIOLATED
+
     searching = answer.search is not None
     return (
         (searching or all(cell.valid or _only_disturbed(cell) for cell in answer.cells))
@@ -327,6 +329,7 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
         and all(check.ok for run in bundle.runs for check in run.checks)
         and not any(found.verdict == "invalid runs" for found in answer.comparisons)
         and not any(threshold.fails for threshold in answer.thresholds)
+        and not any(promise.verdict in (VIOLATED, NOT_CHECKED) for promise in answer.promises)
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,12 @@ from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
-    from ...verify.carry_out import Verified
+    from ...model.faults import FaultKind
+    from ...model.records.verification import VerificationRecord
+    from ...plan.resolved import ResolvedPlan
+    from ...verify.wanted_faults import WantedFaults
+
+CRASHES_MAX = 10_000
 
 
 def add(commands: Commands) -> None:
@@ -20,13 +27,15 @@ def add(commands: Commands) -> None:
         "verify",
         run,
         help="check whether the systems of a plan keep what they promise",
-        description="Checks what each SQL system of a plan promises, in three ways. Two or three sessions carry out"
-        " schedules that provoke the anomalies by which levels of isolation are defined. Six sessions carry out random"
-        " transactions, and what they saw is judged. Versions are written and read on each node, which shows how old"
-        " reads are. All are compared with what the vendor says. No load runs, and the plan's own tables are not"
-        " touched.",
+        description="Checks what each SQL system of a plan promises, in four ways. Two or three sessions carry out"
+        " schedules that provoke the anomalies by which levels of isolation are defined. Six sessions carry"
+        " out random transactions, and what they saw is judged. Versions are written and read on each node,"
+        " which shows how old reads are. Several sessions write the same rows, and then all nodes must hold"
+        " the same. All are compared with what the vendor says. No load runs, and the plan's own tables are"
+        " not touched.",
         epilog="example:\n  bakeoff verify my.toml\n  bakeoff verify my.toml --every-level\n"
-        "  bakeoff verify my.toml --only mariadb --show P4",
+        "  bakeoff verify my.toml --only mariadb --show P4\n"
+        "  bakeoff verify my.toml --fault kill --seed 7\n  bakeoff verify my.toml --cuts 50 --kills 50",
     )
     add_plan(p)
     p.add_argument(
@@ -66,6 +75,36 @@ def add(commands: Commands) -> None:
         metavar="DIR",
         help="also write what each session of the random transactions sent and was answered, as JSON lines",
     )
+    p.add_argument(
+        "--cuts",
+        type=_crashes,
+        default=0,
+        metavar="N",
+        help="instead of all this, kill each managed system N times in the middle of inserts, take away what it had not"
+        " synced as a power loss does, and look for the acknowledged ones",
+    )
+    p.add_argument(
+        "--kills", type=_crashes, default=0, metavar="N", help="the same without a power loss: the process alone ends"
+    )
+    p.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        type=_fault,
+        metavar="KIND",
+        help="kill, stop, freeze or restart a server of each system once during each kind of random transaction, at a"
+        " moment drawn from the seed (managed systems only); may be repeated",
+    )
+    p.add_argument(
+        "--seed", type=int, metavar="N", help="draw the moments of faults from this seed (default: the plan's)"
+    )
+    p.add_argument(
+        "--search",
+        type=_tries,
+        metavar="N",
+        help="run only the random transactions, with the faults of N seeds from --seed on, until a promise is broken;"
+        " then find the fewest faults that still break it",
+    )
     p.add_argument("--tries", type=_tries, default=3, metavar="N", help="run each schedule N times (default: 3)")
     p.add_argument(
         "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
@@ -76,55 +115,148 @@ def add(commands: Commands) -> None:
 
 
 def _tries(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 100")
+    from ...plan.document.tables import VERIFY_TRIES_MAX
+
+    if not text.isdecimal() or not 1 <= int(text) <= VERIFY_TRIES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {VERIFY_TRIES_MAX}")
     return int(text)
 
 
+def _crashes(text: str) -> int:
+    if not text.isdecimal() or int(text) > CRASHES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to {CRASHES_MAX:,}")
+    return int(text)
+
+
+def _fault(text: str) -> FaultKind:
+    from ...suggestions import meant
+    from ...verify.wanted_faults import KINDS
+
+    found = next((kind for kind in KINDS if kind == text), None)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"there is no fault {text}; {meant(text, KINDS)}")
+    return found
+
+
 def _seconds(text: str) -> float:
+    from ...plan.document.tables import VERIFY_SECONDS_MAX
+
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1
-    if not 0 <= seconds <= 600:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to 600")
+    if not 0 <= seconds <= VERIFY_SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to {VERIFY_SECONDS_MAX:g}")
     return seconds
 
 
 def run(options: argparse.Namespace) -> int:
     from ...fleet.hosts import hosted
     from ...plan.read import read_plan
+    from ...plan.verify import subjects
+    from ...schedule.faults_meanwhile import refuse_faults
     from ...schedule.machine_sharing import claim, cores_of_all
-    from ...verify.carry_out import Asked, subjects, verify
+    from ...schedule.verification import Asked, verify
+    from ...verify.fault_search import search
+    from ...verify.verdicts import verdict_of
+    from ...verify.wanted_faults import WantedFaults
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
-    chosen, refused = subjects(plan, every_level=options.every_level)
+    if options.cuts or options.kills:
+        return _crash(plan, options)
+    every = subjects(plan, every_level=options.every_level)
+    chosen = [subject for subject in every if not subject.why_not]
+    refused = {subject.label: subject.why_not for subject in every if subject.why_not}
+    if not chosen:
+        name, why = next(iter(refused.items()))
+        raise PlanError(why, where=f"systems.{name}", hint="name a system with SQL: `bakeoff systems`")
     for warning in plan.warnings:
         say(f"warning: {warning}")
-    for name, why in {**plan.skipped, **dict.fromkeys(refused, "no experiment for it")}.items():
+    for name, why in {**plan.skipped, **refused}.items():
         say(f"note: {name} is left out: {why}")
     for name in (*options.schedule, *options.show):
         _refuse_unknown(name)
     schedules = list(dict.fromkeys([*options.schedule, *options.show])) if options.schedule else []
-    asked = Asked(schedules, options.tries, options.seconds, options.histories)
-    view, found = Line(quiet=options.quiet), []
+    wanted = WantedFaults(tuple(options.fault), plan.record.seed if options.seed is None else options.seed)
+    if options.search and not wanted.kinds:
+        raise PlanError(
+            "--search names no fault", where="bakeoff verify", hint="name what it does, such as --fault kill"
+        )
+    refuse_faults(plan, [subject.cell for subject in chosen], wanted, options.seconds)
+    asked = Asked(
+        schedules, options.tries, options.seconds, options.histories, only_transactions=options.search is not None
+    )
+    view = Line(quiet=options.quiet)
+    found: list[VerificationRecord] = []
+    smallest = None
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         try:
             with hosted(plan.fleet, view.message) as host:
-                for one in verify(plan, chosen, host, asked, view.doing, work=options.work_dir):
-                    found.append(one)
-                    if not options.json:
-                        view.close()
-                        _tell(one, options.show)
+
+                def violates(faults: WantedFaults) -> bool:
+                    before = len(found)
+                    for one in verify(
+                        plan, chosen, host, replace(asked, faults=faults), view.doing, work=options.work_dir
+                    ):
+                        found.append(one)
+                        if not options.json:
+                            view.close()
+                            _tell(one, options.show)
+                    return any(verdict_of(one) == "VIOLATED" for one in found[before:])
+
+                if options.search:
+                    smallest = search(violates, wanted, options.search)
+                else:
+                    violates(wanted)
         finally:
             view.close()
-    violated = any(one.verdict == "VIOLATED" for one in found)
+    violated = any(verdict_of(one) == "VIOLATED" for one in found)
     if options.json:
         print_json({"verified": [_document(one) for one in found]})
     else:
         _tell_end(found)
+        if smallest:
+            show(f"The fewest faults that broke a promise: {_command(options, smallest)}")
     return ExitCode.CHECK_FAILED if violated else ExitCode.DONE
+
+
+def _crash(plan: ResolvedPlan, options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ...schedule.crashes import crash
+    from ...schedule.machine_sharing import claim, cores_of_all
+    from ...verify.ledger import MEANINGS
+    from ..progress import Line
+
+    for name, why in plan.skipped.items():
+        say(f"note: {name} is left out: {why}")
+    view, found = Line(quiet=options.quiet), []
+    with claim(cores_of_all(plan), plan.record.title, options.beside, say):
+        try:
+            for one in crash(plan, view.doing, cuts=options.cuts, kills=options.kills, work=options.work_dir):
+                found.append(one)
+                if not options.json:
+                    view.close()
+                    product = f" ({one.product} {one.version})" if one.product else ""
+                    level = f" at durability {one.durability}" if one.durability else ""
+                    show(f"{one.label}{product}{level}: {one.verdict}")
+                    show(hanging([[f"  {each.kind}s", f"{each.words}; {each.verdict}"] for each in one.crashes]))
+                    show()
+        finally:
+            view.close()
+    if options.json:
+        verdicts = [[each.verdict for each in one.crashes] for one in found]
+        documents = [{**asdict(one), "verdict": one.verdict} for one in found]
+        for document, words in zip(documents, verdicts, strict=True):
+            for each, word in zip(document["crashes"], words, strict=True):
+                each["verdict"] = word
+        print_json({"survived": documents})
+    else:
+        seen = dict.fromkeys(each.verdict for one in found for each in one.crashes)
+        show(hanging([[word, MEANINGS[word]] for word in seen]))
+        show("How power is cut: docs/method/power-loss.md")
+    return ExitCode.CHECK_FAILED if any(one.verdict == "VIOLATED" for one in found) else ExitCode.DONE
 
 
 def _refuse_unknown(name: str) -> None:
@@ -135,49 +267,68 @@ def _refuse_unknown(name: str) -> None:
         raise PlanError(f"there is no schedule {name}", where="bakeoff verify", hint=meant(name, list(SCHEDULES)))
 
 
-def _tell(one: Verified, asked: list[str]) -> None:
+def _tell(one: VerificationRecord, asked: list[str]) -> None:
     """One system at one level, and what each session did in schedules that were asked for or violate a promise."""
-    from ...verify.histories import NAMES
-    from ...verify.isolation import columns, violations
+    from ...verify.histories import NAMES, proof_words
+    from ...verify.isolation import columns, example, violations
+    from ...verify.verdicts import behaves_like_of, level_words, outcomes, verdict_of
+    from ...verify.wanted_faults import fault_words
 
-    happened = ", ".join(outcome.words for outcome in one.outcomes if outcome.seen) or "none"
-    head = f"{one.label} ({one.product} {one.version}) at {one.level or 'its own level'}"
-    show(f"{head}: {one.verdict}")
-    rows = [["  schedules", happened]]
-    if nothing := ", ".join(outcome.name for outcome in one.outcomes if outcome.is_open):
+    shown = outcomes(one)
+    happened = ", ".join(outcome.words for outcome in shown if outcome.seen) or "none"
+    show(f"{one.label} ({one.product} {one.version}) at {level_words(one)}: {verdict_of(one)}")
+    rows = [["  schedules", happened]] if shown else []
+    if words := fault_words(one.faults):
+        rows.append(["  faults", f"{words}; seed {one.seed}"])
+    if nothing := ", ".join(outcome.name for outcome in shown if outcome.is_open):
         rows.append(["  show nothing", f"{nothing}: no transaction committed, or a statement had no answer"])
-    if one.behaves_like:
-        rows.insert(0, ["  behaves like", one.behaves_like])
+    if like := behaves_like_of(one):
+        rows.insert(0, ["  behaves like", like])
     show(hanging([*rows, *([f"  {NAMES[each.name]}", f"{each.words}; {each.verdict}"] for each in one.judged)]))
-    broken = {outcome.name for outcome in violations(one.outcomes, one.allowed)}
-    for evidence in one.evidence.schedules:
+    broken = {outcome.name for outcome in violations(shown, one.allowed)}
+    for evidence in one.schedules:
         if evidence.name in broken or evidence.name in asked:
-            chosen = next((t for t in evidence.tries if t.anomaly), evidence.tries[0])
+            chosen = example(evidence)
             show(f"\n{evidence.name}, {'the anomaly happened' if chosen.anomaly else 'no anomaly'}:")
             show(columns(chosen))
     for proof in (proof for each in one.judged for proof in each.proofs):
-        show(f"\n{proof}")
+        show(f"\n{proof_words(proof)}")
     show()
 
 
-def _tell_end(found: list[Verified]) -> None:
-    from ...verify.isolation import MEANINGS
+def _command(options: argparse.Namespace, faults: WantedFaults) -> str:
+    words = ["bakeoff", "verify", str(options.plan)]
+    words += [word for said in options.said for word in ("--set", said)]
+    words += [word for part in options.only for word in ("--only", part)]
+    words += ["--every-level"] if options.every_level else []
+    words += [word for kind in faults.kinds for word in ("--fault", kind)]
+    return shlex.join([*words, "--seed", str(faults.seed), "--seconds", f"{options.seconds:g}"])
 
-    seen = dict.fromkeys(one.verdict for one in found)
+
+def _tell_end(found: list[VerificationRecord]) -> None:
+    from ...verify.isolation import MEANINGS
+    from ...verify.verdicts import verdict_of
+
+    seen = [word for word in MEANINGS if word in {verdict_of(one) for one in found}]
     show(hanging([[word, MEANINGS[word]] for word in seen]))
     show("Schedules and levels: docs/method/isolation.md")
 
 
-def _document(one: Verified) -> dict[str, Any]:
+def _document(one: VerificationRecord) -> dict[str, Any]:
+    from ...verify.verdicts import behaves_like_of, outcomes, verdict_of
+    from ...verify.wanted_faults import document
+
     return {
         "system": one.system,
         "label": one.label,
         "product": one.product,
         "version": one.version,
         "level": one.level,
-        "verdict": one.verdict,
-        "behaves_like": one.behaves_like,
-        "histories": [vars(each) for each in one.judged],
+        "verdict": verdict_of(one),
+        "behaves_like": behaves_like_of(one),
+        "histories": [each.model_dump() for each in one.judged],
+        "faults": document(one.faults),
+        "seed": one.seed,
         "allowed": one.allowed,
         "schedules": [
             {
@@ -188,6 +339,6 @@ def _document(one: Verified) -> dict[str, Any]:
                 "progress": outcome.progress,
                 "evidence": evidence.model_dump(),
             }
-            for outcome, evidence in zip(one.outcomes, one.evidence.schedules, strict=True)
+            for outcome, evidence in zip(outcomes(one), one.schedules, strict=True)
         ],
     }

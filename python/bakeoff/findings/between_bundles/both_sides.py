@@ -12,6 +12,7 @@ from ...bundle.read import Bundle, Pick
 from ...model.records.bundle import AnalysisRecord, FactsRecord, LoadRecord
 from ...model.records.plan import CellRecord
 from ...model.records.run import RunRecord
+from ...model.records.verification import VerificationRecord
 from ..runs import runs_by_cell
 from .matching import Match, currencies
 
@@ -94,17 +95,29 @@ class Joined(Bundle):
 
     @cached_property
     def loads(self) -> list[LoadRecord]:
-        names: dict[tuple[str, int, str], str] = {
-            (place.side, id(place.bundle), place.cell.id): place.name for place in self._places()
-        }
         found = []
-        for side, bundles in self._sides.items():
-            for bundle in bundles:
-                for load in bundle.loads:
-                    here = [name for cell in load.cells if (name := names.get((side, id(bundle), cell)))]
-                    changes = {"system": f"{side}: {load.system}", "cells": here}
-                    found += [load.model_copy(update=changes)] if here else []
+        for side, bundle, names in self._names_in_bundles():
+            for load in bundle.loads:
+                here = [names[cell] for cell in load.cells if cell in names]
+                changes = {"system": f"{side}: {load.system}", "cells": here}
+                found += [load.model_copy(update=changes)] if here else []
         return found
+
+    @cached_property
+    def verifications(self) -> list[VerificationRecord]:
+        found = []
+        for side, bundle, names in self._names_in_bundles():
+            for one in bundle.verifications:
+                here = [names[cell] for cell in one.cells if cell in names]
+                changes = {"label": f"{side}: {one.label}", "cells": here}
+                found += [one.model_copy(update=changes)] if here else []
+        return found
+
+    @property
+    def unverified(self) -> list[str]:
+        """Where the other side was checked."""
+        there = {cell for one in self.verifications for cell in one.cells}
+        return [cell.id for cell in self.plan.cells if there and cell.id not in there]
 
     @cached_property
     def runs(self) -> list[RunRecord]:
@@ -141,6 +154,13 @@ class Joined(Bundle):
                 changes = {"id": f"{place.name}-{block:02d}", "cell": place.name, "block": block}
                 found.append((run.model_copy(update=changes), place.bundle, run.id))
         return found
+
+    def _names_in_bundles(self) -> Iterator[tuple[str, Bundle, dict[str, str]]]:
+        """Of each bundle of a side, what its cells are called here."""
+        for side, bundles in self._sides.items():
+            for bundle in bundles:
+                here = (one for one in self._places() if one.side == side and one.bundle is bundle)
+                yield side, bundle, {one.cell.id: one.name for one in here}
 
     def _places(self) -> Iterator[Place]:
         for side, bundles in self._sides.items():

@@ -19,6 +19,7 @@ from ...model.levels import level_of, work_of
 from ...model.records.plan import CellRecord
 from ..clients_and_nodes import machines_words
 from ..configuration import as_set, of_an_instance
+from ..promises import NOT_CHECKED, promises_by_cell
 from ..runs import clients_of
 from .matching import Match
 
@@ -125,6 +126,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("timeout"),
     _measure("retry"),
     _measure("latency_probe"),
+    _plan("staleness probe", lambda b: _words(bool((b.plan.resolved.get("verify") or {}).get("probe")))),
     _measure("vary_seed"),
     _plan("event log", lambda b: _words(bool(b.plan.resolved.get("measure", {}).get("event_log")))),
     Condition("machine", "loud", _machine),
@@ -195,6 +197,11 @@ def _client(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     return {f"client of {system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
 
 
+def _promise(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
+    found = promises_by_cell(bundle).get(cell.id)
+    return {f"{system}'s promise": found.verdict if found else NOT_CHECKED}
+
+
 def _prices(_: Bundle, cell: CellRecord, system: str) -> Facts:
     return {f"prices of {system}": cell.prices.words} if cell.prices else {}
 
@@ -206,6 +213,7 @@ CELL_CONDITIONS: tuple[CellCondition, ...] = (
     CellCondition("workload", "meaningless", _work),
     *map(_load, ("sessions", "routing", "workers")),
     CellCondition("system", "loud", lambda _, cell, system: {f"name of {system}": cell.system}),
+    CellCondition("promise", "loud", _promise),
     CellCondition("version", "stated", _version),
     CellCondition("settings", "stated", _settings),
     CellCondition("settings", "stated", _other_portable),

@@ -22,10 +22,12 @@
                                    "os.*" and "db.*"; of a system of several nodes "os.NODE.*" and "db.NODE.*",
                                    too, and debt and facts by NODE in the same way
     runs/<run>/engine.log, server.log
+    verify/<cell>.json       VerificationRecord: what experiments after the runs showed of a system at one level,
+                             where the plan asks for them; it lists all cells that it speaks for
     analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
     bundle.lock              held by whoever writes into the bundle
     charts/*.svg *.png, report.html  made by `bakeoff report`
 
 A run's id is "b03-ck3v9x2mq": block 3 and its cell's id, a hash of what that cell is. Everything a report needs is in
-PlanRecord, FactsRecords and RunRecords.
+PlanRecord, FactsRecords, RunRecords and VerificationRecords.
 """

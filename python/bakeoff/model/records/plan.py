@@ -178,6 +178,11 @@ class PlanRecord(Document):
         return f"only {' or '.join(parts)}" if parts else ""
 
     @property
+    def verifies(self) -> bool:
+        """Whether it asks for checks of what its systems promise."""
+        return self.resolved.get("verify") is not None
+
+    @property
     def rates(self) -> list[Rate | Priced]:
         """Its workloads' own, each name once, and the cost, where there are prices."""
         rates = {rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}

@@ -20,6 +20,7 @@ from ..boundary import (
     OperationTimes,
     QueryCounts,
     Series,
+    StalenessProbe,
 )
 from ..clients import ClientRecord
 from ..faults import FaultRecord
@@ -218,6 +219,8 @@ class RunRecord(Document):
     latency_probe: list[LatencyProbe] = Field(
         default_factory=list, validation_alias=AliasChoices("latency_probe", "witness")
     )
+    #: What it read next to the load; None: the plan does not ask, or the system has no sessions for it.
+    staleness_probe: StalenessProbe | None = None
     #: Of each client, where the plan asks for it.
     event_log: list[LoggedEvents] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
@@ -275,6 +278,11 @@ class RunRecord(Document):
     def standing(self) -> Standing:
         """A disturbance explains operations that are slow, late or timed out; it never explains wrong data, nor most
         failures where the server itself refused the operation."""
+        for v in self.validity:
+            if v.ok is False:
+                break
+        else:
+            return "valid" if self.state == "done" else "invalid"
         against = {v.name for v in self.validity if v.severity == "invalid" and v.ok is False}
         refused = sum(self.errors.get(outcome, 0) for outcome in _REFUSED_BY_SERVER)
         explained = against <= set(EXPLAINED_BY_DISTURBANCE) and (
@@ -287,14 +295,15 @@ class RunRecord(Document):
     @property
     def is_marked(self) -> bool:
         """It counts though it was disturbed: its figures say so wherever they are shown."""
-        return self.valid and bool(self.disturbances)
+        return bool(self.disturbances) and self.valid
 
     @property
     def valid(self) -> bool:
         """Whether it is evidence. Every figure, comparison and verdict goes through this."""
-        if self.standing == "disturbed" and self.disturbance_allowed:
+        standing = self.standing
+        if standing == "disturbed" and self.disturbance_allowed:
             return not any(v.severity == "invalid" and v.ok is False for v in self.validity)
-        return self.standing == "valid"
+        return standing == "valid"
 
     @property
     def leaves_its_place_open(self) -> bool:

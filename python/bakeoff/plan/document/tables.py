@@ -12,11 +12,13 @@ import datetime
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from ...analysis.search import RUNS_MIN
 from ...model.faults import FaultKind
+from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
+from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
 from .units import Cores, Count, Rate, Ratio, Seconds, Table, Texts, UnitError, parse_rate_ops_per_s
 
@@ -310,6 +312,29 @@ class SearchTable(Table):
         return self
 
 
+#: Of `bakeoff verify`, too.
+VERIFY_SECONDS_MAX, VERIFY_TRIES_MAX = 600.0, 100
+
+
+def _known_schedule(name: str) -> str:
+    if name not in SCHEDULES:
+        raise UnitError(f"there is no schedule {name}", meant(name, list(SCHEDULES)))
+    return name
+
+
+_Schedule = Annotated[str, AfterValidator(_known_schedule), WithJsonSchema({"enum": list(SCHEDULES)})]
+
+
+class VerifyTable(Table):
+    """[verify]. seconds: of each kind of random transaction, and of reads; 0: none. schedules: empty: all."""
+
+    seconds: float = Field(default=6.0, ge=0, le=VERIFY_SECONDS_MAX)
+    tries: int = Field(default=3, ge=1, le=VERIFY_TRIES_MAX)
+    schedules: list[_Schedule] = Field(default_factory=list)
+    #: Next to the load of every run.
+    probe: bool = False
+
+
 def _levels(value: Any) -> Any:
     """One level may be written without brackets."""
     levels = value if isinstance(value, list) else [value]
@@ -370,6 +395,7 @@ class PlanDocument(Table):
     compare: CompareTable = Field(default_factory=CompareTable)
     search: SearchTable | None = None
     faults: list[FaultTable] = Field(default_factory=list)
+    verify: VerifyTable | None = None
     fleet: FleetTable | None = None
 
 
@@ -387,6 +413,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("compare",): CompareTable,
     ("search",): SearchTable,
     ("faults",): FaultTable,
+    ("verify",): VerifyTable,
     ("fleet",): FleetTable,
     ("fleet", "tls"): TlsTable,
     ("fleet", "kubernetes"): KubernetesTable,

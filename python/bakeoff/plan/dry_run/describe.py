@@ -30,7 +30,8 @@ from ..document.units import RATE_MAX_OPS_PER_S
 from ..existing_tables import TablesLine
 from ..machines import disk_free_bytes, installation
 from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
-from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles
+from ..verify import subjects
+from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes, troubles, verify_s
 
 LIMITS = (
     "Times and sizes are estimates: machines differ, and repeats of disturbed runs come on top. You can stop at any run"
@@ -106,6 +107,8 @@ class DryRun:
     routes: dict[str, str]
     #: By system: what is done to its servers in each run.
     faults: dict[str, list[str]]
+    #: What is checked of the systems after the runs, a line each with its time; empty: nothing.
+    verify: list[str]
     #: Of the plan, on existing systems.
     tables: list[TablesLine]
     previews: list[WorkloadPreview]
@@ -181,6 +184,8 @@ def describe(
     runs_there = sum(there.get(cell.record.id, 0) for cell in plan.cells)
     lines = [_load_line(cells) for cells in loads(plan.cells) if cells[0].data == "load"]
     time_s = sum(line.load_s for line in lines) + sum(line.runs * line.run_s for line in cells)
+    checks = _verify_words(plan)
+    time_s += sum(seconds for _, seconds in checks)
     bundle = bundle_bytes(plan)
     disk = disk_bytes(plan)
     free = disk_free_bytes(results)
@@ -220,6 +225,7 @@ def describe(
             for cell in plan.cells
             if cell.record.faults
         },
+        verify=[words for words, _ in checks],
         tables=list(tables),
         previews=list(previews),
         reads=_reads_words(plan, tables),
@@ -264,6 +270,18 @@ def _route_words(cells: Sequence[Cell]) -> str:
     most = max((cell.record.nodes for cell in cells), key=len)
     routes = dict.fromkeys(f'"{cell.routing}"' for cell in cells)
     return f"{', '.join(most)}; routing {', '.join(routes)}"
+
+
+def _verify_words(plan: ResolvedPlan) -> list[tuple[str, float]]:
+    """What is checked of each system, and how long that takes, s."""
+    said = plan.verify
+    found = []
+    for subject in subjects(plan) if said is not None else []:
+        assert said is not None
+        time_s = verify_s(subject, said)
+        how = f"N/A: {subject.why_not}" if subject.why_not else f"about {seconds_words(time_s)}"
+        found.append((f"{subject.label} at {subject.level or 'its own level'}: {how}", time_s))
+    return found
 
 
 def _fleet_words(plan: ResolvedPlan, asked: Sequence[str]) -> list[str]:

@@ -16,7 +16,10 @@ from typing import Any
 
 from ...systems import SYSTEMS
 from ...systems.base import SizeOnDisk
+from ...verify.isolation import SCHEDULES
+from ..document.tables import VerifyTable
 from ..resolved import Cell, ResolvedPlan
+from ..verify import Subject
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
 _SERVERS_CHART_BYTES = 110_000  # of what the servers said, second by second
@@ -126,6 +129,23 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     elif plan.record.cache == "warm":
         total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
     return total_s
+
+
+#: One try of a schedule: sessions that wait for each other are given up after a third of a second.
+_TRY_S = 0.4
+#: Of an experiment: tables are made and dropped.
+_EXPERIMENT_S = 0.5
+_KINDS_OF_TRANSACTIONS = 3
+
+
+def verify_s(subject: Subject, said: VerifyTable) -> float:
+    """The checks of one system at one level, its start included."""
+    if subject.why_not:
+        return 0.0
+    timed = _KINDS_OF_TRANSACTIONS + subject.first if said.seconds else 0
+    tries = len(said.schedules or SCHEDULES) * said.tries
+    start_s = _restart_s(subject.cell) if subject.first else 0.0
+    return start_s + tries * _TRY_S + timed * (said.seconds + _EXPERIMENT_S)
 
 
 def _load_s(cell: Cell) -> float:

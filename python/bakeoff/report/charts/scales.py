@@ -314,7 +314,7 @@ class Series:
         if len(self) < 2:
             return [self] if len(self) else []
         apart = np.diff(self.seconds)
-        if apart.max() <= _GAP_RATIO * np.percentile(apart, 25):
+        if apart.max() <= _GAP_RATIO * apart.min() or apart.max() <= _GAP_RATIO * np.percentile(apart, 25):
             return [self]
         breaks = np.flatnonzero(apart > _GAP_RATIO * _usual(apart)) + 1
         return [

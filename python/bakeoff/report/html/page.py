@@ -21,6 +21,7 @@ from ..words.faults import HEADS as FAULT_HEADS
 from ..words.faults import row_cells
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import NAMED_MAX
+from .promises import promise_section
 from .rows import (
     broken_checks,
     cell_rows,
@@ -29,7 +30,7 @@ from .rows import (
     first_rows,
     load_row,
     machine_rows,
-    run_row,
+    run_rows,
     shape_rows,
 )
 
@@ -65,6 +66,7 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "fault_heads": FAULT_HEADS,
         "faults": fault_rows(answer),
         "objective_short": metric(answer.objective, answer.rates).label,
+        "promises": promise_section(answer.promises),
         "comparisons": comparison_rows(answer),
         "shapes": shape_rows(answer),
         "axis": axis_words(contest.axis) if contest.axis else "",
@@ -73,7 +75,7 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "middle": setting_words(contest.middle),
         "blocks": sorted({run.block for run in bundle.runs}),
         "left_out": len(contest.settings) - len(figures.details),
-        "runs": [run_row(contest, run) for run in bundle.attempts],
+        "runs": run_rows(contest, bundle.attempts),
         "errors": list(first_errors(bundle))[:ERRORS_MAX],
         "broken_checks": list(broken_checks(bundle)),
         "loads": [load_row(load) for load in bundle.loads],

@@ -165,16 +165,20 @@ def _picture(c: ComparisonAnswer | None, series: int, reach: float) -> Markup | 
     return Markup(canvas.inline(c.words))  # the canvas escapes
 
 
-def run_row(contest: Contest, run: RunRecord) -> dict[str, Any]:
-    cell = next(cell for cell in contest.plan.cells if cell.id == run.cell)
+def run_rows(contest: Contest, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    places = {c.id: (contest.contestant(c), setting_words(contest.setting(c))) for c in contest.plan.cells}
+    return [_run_row(run, *places[run.cell]) for run in runs]
+
+
+def _run_row(run: RunRecord, contestant: str, setting: str) -> dict[str, Any]:
     against = [{"severity": v.severity, "text": f"{v.name}: {v.words}"} for v in run.validity if v.ok is False]
     if run.state == "failed":
         against.insert(0, {"severity": "invalid", "text": run.failure})
     untested = ", ".join(v.name for v in run.validity if v.ok is None)
     return {
         "id": run.id,
-        "contestant": contest.contestant(cell),
-        "setting": setting_words(contest.setting(cell)),
+        "contestant": contestant,
+        "setting": setting,
         "block": run.block,
         "rate": grouped(run.rate_ops_per_s) if run.state == "done" else "–",
         "p99": time_words(run.response, "p99_ms") or "–",

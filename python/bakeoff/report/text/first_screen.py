@@ -41,7 +41,11 @@ def _table(first: FirstScreen) -> Iterator[str]:
         return
     settings = list(dict.fromkeys(row.setting_words for row in first.rows))
     shared = first.shared_name
-    plain = [[row.name.removeprefix(shared), row.value_words, "", row.change, row.verdict] for row in first.rows]
+    verdicts = [", ".join(filter(None, (row.verdict, row.stamp))) for row in first.rows]
+    plain = [
+        [row.name.removeprefix(shared), row.value_words, "", row.change, verdict]
+        for row, verdict in zip(first.rows, verdicts, strict=True)
+    ]
     change = first.change_head.replace(shared, "", 1) if shared else first.change_head
     head = [shared.rstrip(" ="), first.value_head, "", change if len(settings) == 1 else "", ""]
     # A head that is much longer than its values would take the bars' room: it stands on a line of its own.

@@ -20,6 +20,8 @@ from ..words.faults import HEADS as FAULT_HEADS
 from ..words.faults import row_words
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import value_words
+from ..words.promises import HEADS as PROMISE_HEADS
+from ..words.promises import promise_row, verdict_meanings
 from ..words.shapes import finding_words
 from .first_screen import first_lines
 
@@ -106,16 +108,31 @@ def _between_plans(answer: Answer) -> Iterator[str]:
 
 def _table(answer: Answer) -> Iterator[str]:
     settings = any(cell.setting_words for cell in answer.cells)
-    head = [*(["setting"] if settings else []), answer.compared, *_HEADS]
+    verifies = any(cell.promise for cell in answer.cells)
+    heads = [*_HEADS[:2], *(["promise"] if verifies else []), *_HEADS[2:]]
+    head = [*(["setting"] if settings else []), answer.compared, *heads]
     rows: list[list[str]] = []
     before = ""
     for cell in answer.cells:
         shown = "" if cell.setting_words == before and rows else cell.setting_words
         before = cell.setting_words
-        rows.append([*([shown] if settings else []), cell.contestant, *_figures(cell)])
-    left = len(head) - len(_HEADS)
-    yield from table(head, rows, left={*range(left), len(head) - 1})
+        rate, interval, *figures = _figures(cell)
+        promise = [cell.promise] if verifies else []
+        rows.append([*([shown] if settings else []), cell.contestant, rate, interval, *promise, *figures])
+    left = len(head) - len(heads)
+    yield from table(head, rows, left={*range(left), *([left + 2] if verifies else []), len(head) - 1})
     yield from _dashes(answer)
+    yield from _promises(answer)
+
+
+def _promises(answer: Answer) -> Iterator[str]:
+    if not answer.promises:
+        return
+    yield from ("", "What the systems keep of what they promise (the report shows each violation):")
+    head = ["system", *PROMISE_HEADS]
+    yield from table(head, [[one.system, *promise_row(one)] for one in answer.promises], left=set(range(len(head))))
+    for words in verdict_meanings(answer.promises):
+        yield from _wrapped(words)
 
 
 def _dashes(answer: Answer) -> Iterator[str]:

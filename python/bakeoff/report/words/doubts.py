@@ -26,6 +26,7 @@ from ...model.peers import peer_words
 from ...model.records.plan import PlanRecord, Scalar
 from ...model.records.run import RunRecord, Validity, by_place
 from .answer_sentence import is_answered_by_shapes
+from .promises import violation_clauses
 
 _DO = {
     OTHER_PROCESSES.name: "stop what runs there",
@@ -149,10 +150,10 @@ def _clause(name: str, count: int, runs: int, plan: PlanRecord) -> str:
 
 
 def main_doubts(found: Findings) -> str:
-    """What endangers the answer most, as a clause: whose figures they are not, of the runs or the systems, and of the
-    levels that were not measured; "" where nothing speaks against it."""
-    peers = peer_words(found.bundle.plan.cells)
-    return "; ".join(filter(None, (*peers, _worst_doubt(found), _unmeasured_words(found))))
+    """What endangers the answer most, as a clause: whose figures they are not, which promises are violated, of the
+    runs or the systems, and of the levels that were not measured; "" where nothing speaks against it."""
+    peers, broken = peer_words(found.bundle.plan.cells), violation_clauses(found.promises)
+    return "; ".join(filter(None, (*peers, *broken, _worst_doubt(found), _unmeasured_words(found))))
 
 
 def _worst_doubt(found: Findings) -> str:

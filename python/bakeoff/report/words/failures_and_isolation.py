@@ -11,7 +11,7 @@ from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Contest
 from ...model.isolation import meaning_words
-from ...model.levels import level_of
+from ...model.levels import settings_of_sessions
 from ...model.records.plan import CellRecord
 
 #: Shares that lie further apart are said of any comparison: the default error budget allows no more.
@@ -97,7 +97,6 @@ def _lie_apart(one: float, other: float) -> bool:
 
 
 _FACTOR = "isolation"
-_SNAPSHOT = "innodb_snapshot_isolation"
 
 
 def is_isolation(factor: str) -> bool:
@@ -152,17 +151,11 @@ def _told_level(bundle: Bundle, cell: CellRecord, name: str, level: str) -> str:
 
 
 def _meaning(bundle: Bundle, cell: CellRecord, level: str) -> str:
-    """A session may have another `innodb_snapshot_isolation` than its server."""
     facts = bundle.facts.get(cell.id)
     if facts is None:
         return ""
-    own = level_of(bundle.plan, cell, facts, f"session.{_SNAPSHOT}")
-    settings = facts.settings if own is None else {**facts.settings, _SNAPSHOT: _setting_words(own)}
+    settings = settings_of_sessions(bundle.plan, cell, facts)
     return meaning_words(cell.kind, facts.product, facts.version, settings, level)
-
-
-def _setting_words(value: object) -> str:
-    return ("ON" if value else "OFF") if isinstance(value, bool | int) else str(value)
 
 
 def _name(contest: Contest, bundle: Bundle, cell: CellRecord) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...model.records.verification import Verdict
+from ...verify.isolation import MEANINGS as PROMISED
+
 
 @dataclass(frozen=True)
 class Meaning:
@@ -291,6 +294,21 @@ OTHER_ROWS = (
     Meaning("no write lost", "After the fault the checks found every acknowledged write."),
     Meaning("loss not excluded", "Some kinds of writes are not checked: a lost one could pass unseen."),
     Meaning("writes lost", "Acknowledged writes are missing or wrong after the fault.", "See the checks."),
+)
+
+
+def _says(verdict: Verdict) -> str:
+    return f"{PROMISED[verdict][:1].upper()}{PROMISED[verdict][1:]}."
+
+
+#: Of a plan with `[verify]`.
+PROMISES = (
+    Meaning("VIOLATED", _says("VIOLATED"), "The report shows what each session did."),
+    Meaning("INCONCLUSIVE", _says("INCONCLUSIVE"), "Raise `seconds` in `[verify]`."),
+    Meaning("HELD", _says("HELD")),
+    Meaning("OBSERVED", _says("OBSERVED")),
+    Meaning("N/A", "It has no transactions in SQL."),
+    Meaning("not checked", "The checks did not end.", "`--resume` makes them."),
 )
 
 #: Next to the certainty, where no single run is the reason.

@@ -10,11 +10,12 @@ from ...bundle.read import Bundle
 from ...findings.cells import CellAnswer
 from ...findings.clients_and_nodes import elsewhere
 from ...findings.configuration import packagers
-from ...model.levels import TABLE_FORMAT, is_own_sql, work_of
+from ...model.levels import STORAGE, TABLE_FORMAT, is_own_sql, work_of
 from ...model.peers import peer_words
 from ...model.records.bundle import CONTINUED
 from ...model.records.plan import EXISTING_PREFIX, PlanRecord, price_words
 from ...model.records.run import RunRecord
+from ...provision.powerloss import SLOWED
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0
@@ -31,6 +32,7 @@ def limits_of(bundle: Bundle, cells: Sequence[CellAnswer]) -> list[str]:
         _workload(bundle.plan, cells),
         _machine(bundle),
         _packagers(bundle),
+        _slowed(bundle),
         _loop(plan.pacing),
         _window(plan.window_s),
         _memory(bundle, cells),
@@ -120,6 +122,18 @@ def _packagers(bundle: Bundle) -> str:
     return (
         f"The builds come from different packagers: {', '.join(found)}. Their compilers and options differ as well as"
         " what the plan varies; builds of one source differ in that alone."
+    )
+
+
+def _slowed(bundle: Bundle) -> str:
+    """Of servers whose storage bakeoff slows."""
+    told = (facts.portable[STORAGE] for facts in bundle.facts.values() if STORAGE in facts.portable)
+    words = dict.fromkeys(one.removeprefix(SLOWED) for one in told)
+    if not words:
+        return ""
+    return (
+        f"Storage was {SLOWED}{'; '.join(words)}. The library that slows it takes up to a microsecond of each write"
+        " itself, and nothing slows reads: the figures show what waiting for a sync costs, not what a device would do."
     )
 
 

@@ -110,6 +110,7 @@ class MySqlProcess(DatabaseServer):
     #: Newer servers would make themselves a certificate, which takes seconds.
     without_tls: ClassVar[dict[str, str]] = {}
     cold_options: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
+    seen_options: ClassVar[tuple[str, ...]] = ("--loose-innodb-use-native-aio=OFF",)
 
     #: Settings under which dirty pages are written at once, in the order that servers take them; no version has all.
     draining: ClassVar[Mapping[str, float]] = {
@@ -139,8 +140,10 @@ class MySqlProcess(DatabaseServer):
         self.control.rows("SET GLOBAL innodb_fast_shutdown = 0")
 
     def data_folders(self) -> list[Path]:
-        elsewhere = self.variables(("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir"))
-        return list(dict.fromkeys([self.data, *(self.data / folder for folder in elsewhere.values() if folder)]))
+        """Nothing but settings puts data elsewhere."""
+        names = ("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir")
+        elsewhere = (self.spec.settings.get(name) for name in names)
+        return list(dict.fromkeys([self.data, *(self.data / folder for folder in elsewhere if folder)]))
 
     def variables(self, names: Sequence[str]) -> dict[str, str]:
         """Of these global variables those that this version has, in their order."""

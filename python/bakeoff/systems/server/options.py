@@ -10,14 +10,36 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
+from bakeoff.model.levels import STORAGE
 from bakeoff.systems.options import Options, Password, Settings, address_of, option_names, read_options
 from bakeoff.systems.server.control import Tls
 
-#: Options that say how to reach a server, not what it stores. The driver's options are such, too, except
-#: the variables of its sessions.
-_OF_THE_WAY = {"user", "password", "port", "connect"}
+#: Options that say how to reach a server or how slow its storage is, not what it stores. The driver's options are such,
+#: too, except the variables of its sessions.
+_OF_THE_WAY = {"user", "password", "port", "connect", STORAGE}
 _SESSION = "session"
 PORT_MAX = 65535
+
+
+class StorageOptions(Options):
+    """Storage that bakeoff slows, as `bakeoff-powerloss run` takes it. 0 slows nothing, but loads the library too."""
+
+    sync_latency: str = ""
+    jitter: str = ""
+    bandwidth: str = ""  # a second
+
+    @model_validator(mode="after")
+    def _in_units(self) -> StorageOptions:
+        for name, text, units, example in (
+            ("sync_latency", self.sync_latency, "us|ms|s", "2ms"),
+            ("jitter", self.jitter, "us|ms|s", "0.5ms"),
+            ("bandwidth", self.bandwidth, "kB|MB|GB", "50MB"),
+        ):
+            if text and not re.fullmatch(rf"\d+(\.\d+)?({units})", text):
+                raise ValueError(f'`{name}` is {text!r}, which is no number with a unit ({units}), as in "{example}"')
+        if not self.sync_latency and not self.bandwidth:
+            raise ValueError('`storage` needs a sync_latency ("2ms") or a bandwidth ("50MB" a second)')
+        return self
 
 
 class StartOptions(Options):
@@ -26,6 +48,7 @@ class StartOptions(Options):
     image: str | None = None  # a container's, in place of `version`
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder on the storage to be tested; None: with everything else
+    storage: StorageOptions | None = None  # None: as it is
     port: int | None = Field(default=None, gt=0, lt=PORT_MAX + 1)  # None: a free one
     connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
 
@@ -35,6 +58,8 @@ class StartOptions(Options):
             raise ValueError("`version` and `image` exclude each other: leave out one of the two")
         if self.source is not None and self.image is not None:
             raise ValueError("`source` and `image` exclude each other: leave out one of the two")
+        if self.storage is not None and self.image is not None:
+            raise ValueError("`storage` and `image` exclude each other: a container's storage cannot be slowed")
         return self
 
 

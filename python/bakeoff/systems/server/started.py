@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.model.levels import PACKAGER, TABLE_FORMAT
+from bakeoff.model.levels import PACKAGER, STORAGE, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.powerloss import Storage
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, Configuration, System
 from bakeoff.systems.options import address_of, read_own
@@ -133,6 +134,7 @@ class StartedServer(Server):
         super().__init__(asked, options)
         self._start = start
         self._place = (asked.base_dir / start.path).absolute() if start.path else None
+        self._storage = Storage(**start.storage.model_dump()) if start.storage else None
         self._settings = settings
         self._workdir = asked.workdir
         self._servers: dict[str, DatabaseServer] = {}
@@ -166,7 +168,9 @@ class StartedServer(Server):
         if not self._servers:
             found = installation_for(self.sources(), self._start.version, self._start.image, self._start.source)
             tls = self._options.asked_tls is not None
-            spec = ServerSpec(found, self._settings, self._options.tables_in, tls=tls, place=self._place)
+            spec = ServerSpec(
+                found, self._settings, self._options.tables_in, tls=tls, place=self._place, storage=self._storage
+            )
             whole = InstanceFolder(self._workdir)
             ports = {name: self._start.port and self._start.port + place for place, name in enumerate(self.roles())}
             self._servers = {
@@ -320,6 +324,7 @@ class StartedServer(Server):
             PACKAGER: server.spec.installation.packager,
             **self.table_facts(server.control),
             **({"adjusted": "; ".join(adjusted)} if adjusted else {}),
+            **({STORAGE: self._storage.words} if self._storage else {}),
         }
 
     def _cipher(self, server: DatabaseServer) -> str:

@@ -1,0 +1,200 @@
+//! Rounds in which several sessions write one row at the same time, on all nodes that take writes; and what every node holds
+//! once nobody writes any more. The judge: `bakeoff_histories::convergence`.
+use crate::actor::{Act, Actor};
+use crate::shared::Table;
+use crate::{Stage, place_of};
+use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
+use bakeoff_histories::record::Outcome as Ended;
+use bakeoff_measure::Sink;
+use bakeoff_measure::threads::ready::ready;
+use bakeoff_model::event::{Event, Progress};
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::StepAnswer;
+use bakeoff_model::time::now_ns;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const TABLE: &str = "bakeoff_probe";
+/// Half of them write values at the same time, and a sixth each in sequence, against a deletion, and to a counter.
+const ROUNDS: u64 = 300;
+const WRITERS_MIN: usize = 3;
+/// After the nodes have agreed.
+const LATER: usize = 5;
+const LATER_PAUSE_MAX: Duration = Duration::from_secs(1);
+const POLL_MIN: Duration = Duration::from_millis(5);
+const SHOWN_EVERY: u64 = 25;
+
+pub struct Convergence {
+    pub stage: Arc<Stage>,
+    pub duration: Duration,
+    pub deadline: Duration,
+    pub session_setup: Vec<String>,
+}
+
+impl Convergence {
+    /// The table has a row for each round before the first one begins.
+    pub fn run(&self, sink: &Sink) -> Result<Report, Trouble> {
+        let nodes = self.stage.nodes();
+        let sessions = self.stage.places.len().max(WRITERS_MIN) + nodes;
+        let client = self.stage.driver.client();
+        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
+        let rows: Vec<String> = (0..ROUNDS).map(|id| format!("({id}, 0)")).collect();
+        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
+        let table = Table {
+            stage: &self.stage,
+            setup: &self.session_setup,
+            name: TABLE,
+        };
+        table.create("value BIGINT NOT NULL", &[insert], ROUNDS)?;
+        let report = self.report(sink);
+        let dropped = table.drop();
+        let report = report?;
+        dropped.map(|()| report)
+    }
+
+    fn report(&self, sink: &Sink) -> Result<Report, Trouble> {
+        let mut writers = (0..self.stage.places.len().max(WRITERS_MIN))
+            .map(|number| self.writer(number))
+            .collect::<Result<Vec<_>, _>>()?;
+        let begun = Instant::now();
+        let mut rounds = vec![];
+        for key in 0..ROUNDS {
+            if begun.elapsed() > self.duration || self.stage.control.is_stopped() {
+                break;
+            }
+            if key % SHOWN_EVERY == 0 {
+                sink(Event::Progress(Progress {
+                    elapsed_s: begun.elapsed().as_secs_f64(),
+                    done: key,
+                    total: ROUNDS,
+                }));
+            }
+            rounds.push(self.play(key, &mut writers)?);
+        }
+        drop(writers);
+        let samples = self.samples(rounds.len())?;
+        let terms = Terms {
+            deadline_ns: self.deadline.as_nanos() as i64,
+            later: LATER,
+        };
+        Ok(judge(&rounds, &samples, terms))
+    }
+
+    fn writer(&self, number: usize) -> Result<Actor, Trouble> {
+        let endpoint = place_of(&self.stage, number);
+        Actor::open(&self.stage, number, endpoint, &self.session_setup)
+    }
+
+    fn play(&self, key: u64, writers: &mut [Actor]) -> Result<Round, Trouble> {
+        let count = writers.len();
+        // Each is the first to be asked as often as any other.
+        let order = (0..count).map(|turn| (key as usize + turn) % count);
+        let effect = |who: usize| match (key % 6, who) {
+            (3, 0) => Effect::Delete,
+            (5, _) => Effect::Add(3 + 2 * who as i64),
+            _ => Effect::Set(3 + 2 * who as i64),
+        };
+        let mut writes = vec![];
+        if key % 6 == 1 {
+            for number in 0..count {
+                writes.push(self.write(key, &mut writers[..1], 0, effect(number))?);
+            }
+        } else {
+            let released: Vec<(usize, u64)> = order
+                .map(|who| {
+                    writers[who].ask(statement(key, effect(who)));
+                    (who, now_ns())
+                })
+                .collect();
+            for (who, asked_ns) in released {
+                writes.push(self.written(writers, who, effect(who), asked_ns)?);
+            }
+        }
+        Ok(Round { key, writes })
+    }
+
+    fn write(&self, key: u64, writers: &mut [Actor], who: usize, effect: Effect) -> Result<Write, Trouble> {
+        writers[who].ask(statement(key, effect));
+        self.written(writers, who, effect, now_ns())
+    }
+
+    /// A session that was lost, or has no answer in time, is replaced by another.
+    fn written(
+        &self,
+        writers: &mut [Actor],
+        who: usize,
+        effect: Effect,
+        asked_ns: u64,
+    ) -> Result<Write, Trouble> {
+        let reply = writers[who].reply(self.stage.timeout);
+        if reply.as_ref().is_none_or(|reply| reply.is_lost) {
+            writers[who] = self.writer(who)?;
+        }
+        let outcome = match &reply {
+            None => Ended::Unknown,
+            // It found no row: another session had deleted it.
+            Some(reply) if reply.answer == StepAnswer::Done { affected: Some(0) } => Ended::Fail,
+            Some(reply) => reply.outcome,
+        };
+        let times = reply.map_or((asked_ns, now_ns()), |reply| (reply.call_ns, reply.return_ns));
+        Ok(Write {
+            session: who as u32,
+            effect,
+            outcome,
+            call_ns: times.0 as i64,
+            return_ns: times.1 as i64,
+        })
+    }
+
+    /// Until all nodes hold the same in the first rows, or it is too late, ever more slowly; and then a few more.
+    fn samples(&self, rows: usize) -> Result<Vec<Sample>, Trouble> {
+        let open = |node| Actor::open(&self.stage, node, node, &self.session_setup);
+        let readers = (0..self.stage.nodes()).map(open).collect::<Result<Vec<_>, _>>()?;
+        let read = format!("SELECT id, value FROM {TABLE} WHERE id < {rows} ORDER BY id");
+        let begun = Instant::now();
+        let mut samples: Vec<Sample> = vec![];
+        loop {
+            samples.push(self.sample(&readers, &read));
+            if samples.last().and_then(Sample::agreed).is_some() {
+                break;
+            }
+            if begun.elapsed() > self.deadline || self.stage.control.is_stopped() {
+                return Ok(samples);
+            }
+            sleep((begun.elapsed() / 20).max(POLL_MIN));
+        }
+        for _ in 0..LATER {
+            sleep(LATER_PAUSE_MAX.min(self.duration / LATER as u32));
+            samples.push(self.sample(&readers, &read));
+        }
+        Ok(samples)
+    }
+
+    fn sample(&self, readers: &[Actor], read: &str) -> Sample {
+        for reader in readers {
+            reader.ask(Act::Read(read.to_owned()));
+        }
+        let rows = |reader: &Actor| match reader.reply(self.stage.timeout)?.answer {
+            StepAnswer::Rows { rows } => Some(
+                rows.into_iter()
+                    .map(|(id, value)| (id as u64, value))
+                    .collect::<Rows>(),
+            ),
+            _ => None,
+        };
+        let nodes = readers.iter().map(rows).collect();
+        Sample {
+            at_ns: now_ns() as i64,
+            nodes,
+        }
+    }
+}
+
+fn statement(key: u64, effect: Effect) -> Act {
+    Act::Write(match effect {
+        Effect::Set(value) => format!("UPDATE {TABLE} SET value = {value} WHERE id = {key}"),
+        Effect::Add(amount) => format!("UPDATE {TABLE} SET value = value + {amount} WHERE id = {key}"),
+        Effect::Delete => format!("DELETE FROM {TABLE} WHERE id = {key}"),
+    })
+}

@@ -1,0 +1,240 @@
+//! Old reads next to a load. One session on each node writes versions of a few keys and reads them, all together at most a
+//! hundredth of what the load completes. They have threads of their own, and learn from the load only how much that was,
+//! second by second. Whatever happens to them, the run goes on, and the evidence says what kept them from seeing more.
+mod budget;
+mod session;
+
+use crate::{Stage, versions};
+use bakeoff_histories::record::{MicroOp, Record};
+use bakeoff_histories::register::Claims;
+use bakeoff_measure::record::recorder::Recorder;
+use bakeoff_measure::threads::affinity::keep_to;
+use bakeoff_measure::threads::placement::sessions_per_worker;
+use bakeoff_measure::{Control, Sink, runner, threads};
+use bakeoff_model::any::AnySql;
+use bakeoff_model::driver::AnyDriver;
+use bakeoff_model::event::{Event, StalenessProbe};
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::{RunSpec, StalenessProbeSpec};
+use bakeoff_model::time::now_ns;
+use budget::Budget;
+use session::{Session, Shared};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// After the window, for the sessions' last answers.
+const SESSIONS_PATIENCE: Duration = Duration::from_secs(1);
+/// After the run, for the evidence, and again for the table to be dropped. A controller gives up a silent engine after 10 s.
+const PATIENCE: Duration = Duration::from_secs(3);
+const NAP: Duration = Duration::from_millis(50);
+
+/// A probe at work.
+pub struct Probe {
+    budget: Budget,
+    ops_per_s: Arc<AtomicU64>,
+    messages: Receiver<Message>,
+}
+
+enum Message {
+    Seen(StalenessProbe),
+    Dropped(Result<(), Trouble>),
+}
+
+/// What a session says of itself.
+enum Said {
+    Opened,
+    Ended(Result<(), Trouble>),
+}
+
+impl Probe {
+    /// Makes the table and opens the sessions, and returns when that is done, has failed or takes longer than an operation
+    /// may. Error: this system has no sessions for it, or the document is wrong.
+    pub fn start(
+        spec: &RunSpec,
+        asked: &StalenessProbeSpec,
+        driver: Box<dyn AnyDriver<AnySql>>,
+        control: &Arc<Control>,
+    ) -> Result<Self, Trouble> {
+        let cores = keep_to(&spec.cores)?;
+        let sessions = sessions_per_worker(spec, cores.len());
+        let stage = Arc::new(Stage::of_sql(spec, driver, control, &asked.writers, sessions)?);
+        let claims = versions::claims(&asked.claims, "run.json: staleness_probe.claims")?;
+        let (budget, timeout) = (Budget::of(spec), stage.timeout);
+        let ops_per_s = Arc::new(AtomicU64::new(budget.first_ops_per_s().to_bits()));
+        let watch = Watch {
+            shared: Arc::new(Shared::new(stage.nodes(), ops_per_s.clone())),
+            setup: asked.session_setup.clone(),
+            stage,
+            claims,
+        };
+        let (ready, is_ready) = channel();
+        let (say, messages) = channel();
+        threads::spawn("staleness probe", ", or do without the probe", move || {
+            watch.run(ready, &say);
+        })?;
+        let _ = is_ready.recv_timeout(timeout);
+        Ok(Self {
+            budget,
+            ops_per_s,
+            messages,
+        })
+    }
+
+    /// Where the load's events go, so that the probe keeps within its budget.
+    pub fn follow(&self, sink: Sink) -> Sink {
+        let (budget, ops_per_s) = (self.budget, self.ops_per_s.clone());
+        Arc::new(move |event| {
+            if let Event::Interval(second) = &event {
+                let completed = second.tenths.ok.iter().sum();
+                ops_per_s.store(budget.ops_per_s(completed, second.length_s).to_bits(), Relaxed);
+            }
+            sink(event);
+        })
+    }
+
+    /// What it saw, once the run has ended.
+    pub fn finish(self) -> StalenessProbe {
+        let Ok(Message::Seen(mut seen)) = self.messages.recv_timeout(PATIENCE) else {
+            return failed("the probe did not end with the run".into());
+        };
+        match self.messages.recv_timeout(PATIENCE) {
+            Ok(Message::Dropped(Err(trouble))) => seen.troubles.push(trouble.what),
+            Err(RecvTimeoutError::Timeout) => seen
+                .troubles
+                .push("its table could not be dropped in time".into()),
+            // Or there was none.
+            _ => {}
+        }
+        seen
+    }
+}
+
+fn failed(what: String) -> StalenessProbe {
+    StalenessProbe {
+        troubles: vec![what],
+        ..StalenessProbe::default()
+    }
+}
+
+/// The thread that looks after the sessions.
+struct Watch {
+    stage: Arc<Stage>,
+    setup: Vec<String>,
+    claims: Claims,
+    shared: Arc<Shared>,
+}
+
+impl Watch {
+    fn run(&self, ready: Sender<()>, say: &Sender<Message>) {
+        let table = match versions::make(&self.stage, &self.setup, versions::KEYS) {
+            Ok(table) => table,
+            Err(trouble) => {
+                let _ = say.send(Message::Seen(failed(trouble.what)));
+                return;
+            }
+        };
+        let seen = match self.stage.control.axis() {
+            Some(_) => failed("its table was not there in time".into()),
+            None => self.watch(ready),
+        };
+        let _ = say.send(Message::Seen(seen));
+        let dropped = table.drop().and_then(|()| self.stage.driver.close());
+        let _ = say.send(Message::Dropped(dropped));
+    }
+
+    /// From the sessions' begin to the judgement.
+    fn watch(&self, ready: Sender<()>) -> StalenessProbe {
+        let (said, hear) = channel();
+        let nodes = self.stage.nodes();
+        let mut troubles = vec![];
+        let mut at_work = vec![false; nodes];
+        for (node, reads) in self.shared.take_readers().into_iter().enumerate() {
+            let (said, stage, setup) = (said.clone(), self.stage.clone(), self.setup.clone());
+            let session = Session::new(node, &self.stage, self.shared.clone(), reads);
+            let spawned = threads::spawn("probe session", "", move || {
+                let recorder = Arc::new(Recorder::new(0, 1, 1));
+                let lives = runner::of(stage.runner).block_on(recorder, false, async {
+                    session
+                        .live(&stage, &setup, || drop(said.send((node, Said::Opened))))
+                        .await
+                });
+                let _ = said.send((node, Said::Ended(lives)));
+            });
+            match spawned {
+                Ok(_) => at_work[node] = true,
+                Err(trouble) => troubles.push(trouble.what),
+            }
+        }
+        drop(said);
+        let (mut unopened, mut ready) = (at_work.iter().filter(|at_work| **at_work).count(), Some(ready));
+        let mut sessions = 0;
+        while at_work.contains(&true) {
+            if unopened == 0 {
+                ready.take().map(|ready| ready.send(()));
+            }
+            match hear.recv_timeout(NAP) {
+                Ok((_, Said::Opened)) => (unopened, sessions) = (unopened - 1, sessions + 1),
+                Ok((node, Said::Ended(lives))) => {
+                    at_work[node] = false;
+                    if let Err(trouble) = lives {
+                        unopened = unopened.saturating_sub(1);
+                        troubles.push(format!("{}: {}", self.name(node), trouble.what));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if !self.is_over() => {}
+                Err(_) => break,
+            }
+        }
+        let silent = (0..nodes).filter(|node| at_work[*node]);
+        troubles.extend(silent.map(|node| format!("{} did not answer any more", self.name(node))));
+        self.evidence(sessions, troubles)
+    }
+
+    fn name(&self, node: usize) -> &str {
+        let endpoints = self.stage.spec.driver.endpoints();
+        endpoints
+            .get(node)
+            .map_or("its session", |endpoint| &endpoint.name)
+    }
+
+    /// The run ended longer ago than a session is waited for.
+    fn is_over(&self) -> bool {
+        let control = &self.stage.control;
+        let last_ns = control.axis().map(|axis| {
+            axis.window_end_ns()
+                .saturating_add(SESSIONS_PATIENCE.as_nanos() as u64)
+        });
+        last_ns.map_or(control.is_stopped(), |last_ns| now_ns() > last_ns)
+    }
+
+    fn evidence(&self, sessions: u32, mut troubles: Vec<String>) -> StalenessProbe {
+        for (node, lost) in self.shared.lost().enumerate().filter(|(_, lost)| *lost > 0) {
+            let times = if lost == 1 { "once" } else { "several times" };
+            troubles.push(format!("{} lost its session {times}", self.name(node)));
+        }
+        let records = self.shared.take_records();
+        if records.len() >= budget::RECORDS_MAX {
+            troubles.push(format!("it ended early, after {} operations", records.len()));
+        }
+        let begin_ns = self.stage.control.axis().map_or(0, |axis| axis.window_start_ns);
+        let counted = records.iter().filter(|record| record.call_ns as u64 >= begin_ns);
+        let is_write = |record: &Record| matches!(record.ops[..], [MicroOp::Write(..)]);
+        let (writes, reads): (Vec<&Record>, Vec<&Record>) = counted.partition(|record| is_write(record));
+        let report = match versions::judged(&records, &self.claims) {
+            Ok(report) => report,
+            Err(trouble) => {
+                troubles.push(trouble.what);
+                serde_json::Value::Null
+            }
+        };
+        StalenessProbe {
+            sessions,
+            writes: writes.len() as u64,
+            reads: reads.len() as u64,
+            report,
+            troubles,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A second judge of one copy: Porcupine (Athalye), which searches where ours compares zones. It needs Go, and the module from
+//! Go's proxy or its cache; without them the test says why it is skipped.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bakeoff_drivers::reference::{ReferenceBug as Bug, ReferenceSpec};
+use bakeoff_histories::export::write_porcupine;
+use bakeoff_histories::record::{Outcome, Record};
+
+use crate::builders::{Random, history, ok, write};
+use crate::replicas::{any_operations, found, with};
+
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/porcupine");
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn go(arguments: &[&str]) -> Result<String, String> {
+    let done = Command::new("go").args(arguments).current_dir(PROGRAM).output();
+    let done = done.map_err(|error| format!("go does not run: {error}"))?;
+    match done.status.success() {
+        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+    }
+}
+
+/// What Porcupine says of each file: whether it is linearizable.
+fn verdicts(program: &Path, files: &[PathBuf]) -> BTreeMap<PathBuf, bool> {
+    let done = Command::new(program).args(files).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let lines = String::from_utf8(done.stdout).unwrap();
+    let verdict = |line: &str| {
+        let (path, word) = line.rsplit_once(' ').unwrap();
+        assert_ne!(word, "Unknown", "{line}");
+        (path.into(), word == "Ok")
+    };
+    lines.lines().map(verdict).collect()
+}
+
+/// Some writes whose outcome nobody knows: applied, or not.
+fn with_unknown(mut records: Vec<Record>, seed: u64) -> Vec<Record> {
+    let mut random = Random(seed);
+    for record in &mut records {
+        if record.outcome == Outcome::Ok && format!("{:?}", record.ops).contains("Write") && random.one_in(10)
+        {
+            record.outcome = Outcome::Unknown;
+        }
+    }
+    let never = ok(
+        99,
+        (records[0].call_ns, records[0].call_ns + 5),
+        vec![write(0, 1_000_000)],
+    );
+    records.push(Record {
+        outcome: Outcome::Unknown,
+        ..never
+    });
+    records
+}
+
+#[test]
+fn porcupine_says_the_same_of_one_copy() {
+    if let Err(why) = go(&["mod", "download"]) {
+        println!("skipped: Porcupine cannot be fetched: {why}");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("bakeoff-porcupine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder(folder);
+    let program = folder.0.join("porcupine");
+    go(&["build", "-o", program.to_str().unwrap(), "."]).unwrap();
+    let weak = ReferenceSpec {
+        write_nodes: 1,
+        read_nodes: 1,
+        ..ReferenceSpec::default()
+    };
+    let bugs = [
+        Bug::DropWrite,
+        Bug::AbortedRead,
+        Bug::Phantom,
+        Bug::StaleNode,
+        Bug::LateCommit,
+    ];
+    let specs = [with(Bug::None), with(Bug::None), weak]
+        .into_iter()
+        .chain(bugs.map(with));
+    let mut ours = BTreeMap::new();
+    for (number, spec) in specs.enumerate() {
+        for seed in 0..25 {
+            // Short ones, so that both verdicts are frequent whatever the bug.
+            let records = with_unknown(any_operations(spec.clone(), seed, 20 + 8 * seed), seed);
+            let path = folder.0.join(format!("{number}-{seed}.jsonl"));
+            write_porcupine(&history(&records), std::fs::File::create(&path).unwrap()).unwrap();
+            let names = found(&records);
+            let one_copy = ["not-linearizable", "phantom", "aborted-read"];
+            ours.insert(path, !one_copy.iter().any(|name| names.contains(name)));
+        }
+    }
+    let files: Vec<PathBuf> = ours.keys().cloned().collect();
+    let theirs = verdicts(&program, &files);
+    let differ: Vec<_> = ours
+        .iter()
+        .filter(|(path, one_copy)| theirs[*path] != **one_copy)
+        .collect();
+    assert!(
+        differ.is_empty(),
+        "ours, which Porcupine contradicts: {differ:#?}"
+    );
+    let copies = ours.values().filter(|one_copy| **one_copy).count();
+    assert!(
+        (50..150).contains(&copies),
+        "{copies} of {} are linearizable",
+        ours.len()
+    );
+}

@@ -1,0 +1,87 @@
+// Reads histories of registers, as bakeoff exports them for Porcupine, and says of each whether it is linearizable:
+// "FILE Ok", "FILE Illegal", or "FILE Unknown" where 20 s were not enough.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+type input struct {
+	Op    string
+	Key   uint64
+	Value int64
+}
+
+type output struct{ Value *int64 }
+
+type line struct {
+	ClientId int
+	Input    input
+	Call     int64
+	Output   output
+	Return   int64
+}
+
+// A key is 0 before anybody writes it.
+var model = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		keys := map[uint64][]porcupine.Operation{}
+		for _, operation := range history {
+			key := operation.Input.(input).Key
+			keys[key] = append(keys[key], operation)
+		}
+		parts := [][]porcupine.Operation{}
+		for _, part := range keys {
+			parts = append(parts, part)
+		}
+		return parts
+	},
+	Init: func() interface{} { return int64(0) },
+	Step: func(state, in, out interface{}) (bool, interface{}) {
+		if in.(input).Op == "write" {
+			return true, in.(input).Value
+		}
+		read := int64(0)
+		if value := out.(output).Value; value != nil {
+			read = *value
+		}
+		return read == state.(int64), state
+	},
+}
+
+func read(path string) ([]porcupine.Operation, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	history := []porcupine.Operation{}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var one line
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return nil, err
+		}
+		history = append(history, porcupine.Operation{
+			ClientId: one.ClientId, Input: one.Input, Call: one.Call, Output: one.Output, Return: one.Return,
+		})
+	}
+	return history, lines.Err()
+}
+
+func main() {
+	for _, path := range os.Args[1:] {
+		history, err := read(path)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", path, err)
+			os.Exit(1)
+		}
+		fmt.Println(path, porcupine.CheckOperationsTimeout(model, history, 20*time.Second))
+	}
+}

@@ -1,0 +1,108 @@
+"""What of a plan can be checked: each of its systems at each of its levels of isolation, once for each set of its
+options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ..errors import PlanError
+from ..fleet.engine_program import listed
+from ..model.boundary import IsolationName
+from ..model.resolve import ListedDriver
+from ..systems import SYSTEMS
+from .grid import words_of_levels
+from .resolved import Cell, ResolvedPlan
+
+#: Drivers of SQL whose dialect no experiment has been tried with.
+_UNTRIED = ("avatica",)
+#: What the label of a subject leaves out: it is named next to it.
+_NAMED_APART = ("system", "isolation")
+#: Session variables that decide the level.
+_LEVELS = ("transaction_isolation", "tx_isolation", "default_transaction_isolation")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One system with one set of options at one level. cells: those that it speaks for, the first of which stands for
+    its options. first: of the levels of these options: what does not depend on the level is checked at it. why_not: no
+    experiment can be tried; "" where it can."""
+
+    cells: list[Cell]
+    label: str
+    level: IsolationName | None
+    first: bool
+    why_not: str
+
+    @property
+    def cell(self) -> Cell:
+        return self.cells[0]
+
+    @property
+    def key(self) -> str:
+        """Subjects with equal keys differ in their level only."""
+        return options_of(self.cell)
+
+
+def subjects(plan: ResolvedPlan, *, every_level: bool = False) -> list[Subject]:
+    """In the order of the plan. every_level: that the system has, not only the plan's."""
+    by_options: dict[str, list[Cell]] = {}
+    for cell in plan.cells:
+        by_options.setdefault(options_of(cell), []).append(cell)
+    several = [cells[0].record.system for cells in by_options.values()]
+    found = []
+    for cells in by_options.values():
+        name, refusal = cells[0].record.system, why_not(cells[0])
+        if not refusal:
+            refuse_level_of_session(cells[0])
+        label = name if several.count(name) == 1 else _label(cells)
+        of_level: dict[str | None, list[Cell]] = {}
+        for cell in cells:
+            of_level.setdefault(cell.record.isolation, []).append(cell)
+        if every_level and not refusal:
+            of_level = dict.fromkeys(_levels(cells[0]), cells)
+        for number, (level, theirs) in enumerate(of_level.items()):
+            found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, refusal))
+    return found
+
+
+def options_of(cell: Cell) -> str:
+    return f"{cell.record.system} {cell.system_options!r} {cell.record.durability}"
+
+
+def _label(cells: Sequence[Cell]) -> str:
+    """The system, and the levels that its cells with these options share."""
+    first, *others = (cell.record.levels for cell in cells)
+    shared = {
+        name: level
+        for name, level in first.items()
+        if name not in _NAMED_APART and all(other.get(name) == level for other in others)
+    }
+    return words_of_levels({"system": cells[0].record.system, **shared})
+
+
+def why_not(cell: Cell) -> str:
+    """Why no experiment can be tried on its system; "" where it can."""
+    driver = listed("drivers", ListedDriver).get(SYSTEMS[cell.record.kind].driver)
+    if driver is None or not driver.experiments:
+        return f"{cell.record.kind} has no transactions in SQL, so there is no isolation to verify"
+    if driver.kind in _UNTRIED:
+        return f"no experiment has been tried with the SQL of {cell.record.kind}"
+    return ""
+
+
+def _levels(cell: Cell) -> list[str | None]:
+    return list(listed("drivers", ListedDriver)[SYSTEMS[cell.record.kind].driver].capabilities["isolation"])
+
+
+def refuse_level_of_session(cell: Cell) -> None:
+    """A variable of the plan's sessions would replace the level that is verified. Raises PlanError."""
+    session = cell.system_options.get("session") or {}
+    for name in session:
+        if name.lower() in _LEVELS:
+            raise PlanError(
+                f"`{name}` sets the level of every session, and so replaces the one that is verified",
+                where=f"systems.{cell.record.system}.session.{name}",
+                hint='leave it out, and name the level with isolation = "..."',
+            )

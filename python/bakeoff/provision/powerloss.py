@@ -1,0 +1,134 @@
+"""`bakeoff-powerloss` (crates/powerloss): starts a program under a library that notes what is not synced, so that it
+can be taken away as by a power loss, or that makes storage slower. docs/method/power-loss.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.own_programs import places
+
+PROGRAM = "bakeoff-powerloss"
+LIBRARY = "libbakeoff_powerloss.so"
+#: What words of slowed storage begin with.
+SLOWED = "slowed by bakeoff: "
+#: It waits for killed processes to be gone, and writes back what they had not synced.
+_TIMEOUT_S = 120.0
+_NOT_JUDGED = 1
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Of a server, slowed by bakeoff: times ("2ms") and bytes a second ("50MB"), as the program reads them; "": not."""
+
+    sync_latency: str = ""
+    jitter: str = ""
+    bandwidth: str = ""
+
+    def options(self) -> list[str]:
+        given = {"--sync-latency": self.sync_latency, "--jitter": self.jitter, "--bandwidth": self.bandwidth}
+        return [word for name, value in given.items() if value for word in (name, value)]
+
+    @property
+    def words(self) -> str:
+        jitter = f" ± {self.jitter}" if self.jitter else ""
+        sync = f"a sync takes {self.sync_latency}{jitter} or more" if self.sync_latency else ""
+        bandwidth = f"at most {self.bandwidth}/s are written" if self.bandwidth else ""
+        return f"{SLOWED}{' and '.join(filter(None, [sync, bandwidth]))}"
+
+
+def found() -> tuple[Path, Path]:
+    """The program and its library. Raises ServerError."""
+    program = next((path for path in places(PROGRAM) if path.is_file() and os.access(path, os.X_OK)), None)
+    if program is not None:
+        # Cargo and `make` put them side by side; a wheel has libraries in the package.
+        for folder in (program.parent, program.resolve().parent, Path(__file__).parent):
+            if library := next(iter(sorted(folder.glob(f"{Path(LIBRARY).stem}*.so"))), None):
+                return program, library
+    raise ServerError(
+        f"{PROGRAM} is missing, which takes away what a server has not synced, or slows its storage",
+        where=", ".join(str(path) for path in places(PROGRAM)),
+        hint="reinstall with `pip install .`, or in a source checkout `cargo build --release -p bakeoff-powerloss`",
+    )
+
+
+def under(
+    folder: Path, data: Iterable[Path], *, storage: Storage | None = None, journal: Path | None = None
+) -> list[str | Path]:
+    """Words before a command that is to run under the library, which then watches the files in `data`. The program is
+    copied to `folder`, where the account of servers can read it. journal: a folder next to the data. Raises
+    ServerError."""
+    program = _copied_to(folder)
+    words: list[str | Path] = [program, "run"]
+    for path in dict.fromkeys(data):
+        if path.exists():
+            words += ["--data", path]
+    if journal is not None:
+        words += ["--journal", journal]
+    return [*words, *(storage.options() if storage else ()), "--"]
+
+
+def _copied_to(folder: Path) -> Path:
+    program, library = found()
+    for path, name in ((program, PROGRAM), (library, LIBRARY)):
+        if not (folder / name).exists():
+            shutil.copyfile(path, folder / name)
+            (folder / name).chmod(0o755)
+    return folder / PROGRAM
+
+
+def refuse_unloaded(pid: int, where: str) -> None:
+    """Raises ServerError where a process runs without the library that it was started with."""
+    if Path(LIBRARY).stem not in Path(f"/proc/{pid}/maps").read_text():
+        what = "the server runs without the library that slows its storage (the loader refused it, or it is static)"
+        raise ServerError(what, where=where, hint="leave out `storage`, or take another build of the server")
+
+
+def not_judged(journal: Path, pids: Sequence[int] = ()) -> str:
+    """Why it is not known what the processes under the library had synced, and what would help; "": it is. pids: they
+    still run."""
+    words = [word for pid in pids for word in ("--process", str(pid))]
+    done = _run("check", "--journal", journal, *words)
+    if done.returncode == 0:
+        return ""
+    report: dict[str, Any] = json.loads(done.stdout)
+    unseen: dict[str, dict[str, None]] = {}  # files by what would help
+    for one in report["blind"]:
+        unseen.setdefault(one["advice"], {})[Path(one["detail"]).name] = None
+    return (
+        "; ".join(f"{', '.join(names)}: {advice}" for advice, names in unseen.items()) or "the library was not loaded"
+    )
+
+
+def lose_power(data: Iterable[Path], journal: Path) -> None:
+    """Takes away what killed processes had not synced. Raises ServerError."""
+    words = [word for path in dict.fromkeys(data) if path.exists() for word in ("--data", str(path))]
+    _run("apply", "--journal", journal, *words)
+
+
+def self_test(folder: Path) -> None:
+    """Whether the library works on this machine and file system. Raises ServerError."""
+    done = _run("self-test", "--folder", folder)
+    if done.returncode:
+        failed = ", ".join(json.loads(done.stdout)["failed"])
+        what = f"{PROGRAM} does not work in {folder}: {failed}"
+        raise ServerError(what, hint="run in a folder on another file system: --work-dir")
+
+
+def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Raises ServerError where it could not do it; 1 is an answer."""
+    program, library = found()
+    own = ["--library", str(library)] if words[0] == "self-test" else []
+    done = subprocess.run(
+        [program, *words, *own], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, cwd="/"
+    )
+    if done.returncode not in (0, _NOT_JUDGED):
+        raise ServerError(f"{PROGRAM} {words[0]} failed: {done.stderr.strip().removeprefix('error: ')}")
+    return done

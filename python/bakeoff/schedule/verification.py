@@ -1,0 +1,174 @@
+"""Carries experiments out on a system that runs, and keeps what they showed: those of `bakeoff verify`, and those that
+a plan asks for after its runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..bundle.files import make_folder
+from ..errors import BakeoffError
+from ..fleet.engines import Host
+from ..model.boundary import (
+    ConvergenceExperiment,
+    IsolationEvidence,
+    IsolationExperiment,
+    Progress,
+    SqlExperiment,
+    StalenessExperiment,
+    TransactionsExperiment,
+)
+from ..model.isolation import claimed_level
+from ..model.levels import settings_of_sessions
+from ..model.records.verification import JudgedRecord, VerificationRecord
+from ..plan.document.tables import VerifyTable
+from ..plan.resolved import ResolvedPlan
+from ..plan.verify import Subject
+from ..provision.instance import new_instance
+from ..provision.server import LOG_KEPT
+from ..systems.base import System
+from ..verify.convergence import judged_convergence
+from ..verify.histories import claims_on_reads, judged, judged_reads
+from ..verify.wanted_faults import WantedFaults, claim_after
+from . import staleness_probe
+from .faults_meanwhile import FaultsMeanwhile
+from .instance import Instance, file_name
+from .promised import promised, refuse_outsiders
+
+#: The experiments' tables, as the engine calls them.
+TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", staleness_probe.TABLE]
+#: Of a log that nobody keeps.
+_LOG_LINES = 10
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """seconds: of each kind of random transaction, and of reads; 0: none. schedules: empty: all. histories: the folder
+    for them. faults: while random transactions run. only_transactions: nothing but those."""
+
+    schedules: list[str] = field(default_factory=list)
+    tries: int = 3
+    seconds: float = 6.0
+    histories: Path | None = None
+    faults: WantedFaults = field(default_factory=WantedFaults)
+    only_transactions: bool = False
+
+    @classmethod
+    def by_plan(cls, said: VerifyTable) -> Asked:
+        return cls(list(dict.fromkeys(said.schedules)), said.tries, said.seconds)
+
+
+def verify(
+    plan: ResolvedPlan, chosen: Sequence[Subject], host: Host, asked: Asked, tell: Tell, *, work: Path | None
+) -> Iterator[VerificationRecord]:
+    """Starts each managed system, verifies its levels and stops it."""
+    folder = new_instance("verify", work)
+    with ExitStack() as ends:
+        ends.callback(folder.remove)
+        for _, of_one in groupby(chosen, key=lambda subject: subject.key):
+            levels = list(of_one)
+            instance = Instance(plan, levels[0].cell, folder.path, host, allow_drop=False, work=work)
+            with ExitStack() as stops:
+                stops.callback(instance.stop)
+                with log_shown(instance.system):
+                    tell(f"{levels[0].label}: starting")
+                    instance.open()
+                    refuse_outsiders(instance.system)
+                    for subject in levels:
+                        yield verify_level(instance, subject, asked, tell)
+
+
+def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell) -> VerificationRecord:
+    """The instance runs. Its own tables are not touched."""
+    began = time.monotonic()
+    system, facts = instance.system, instance.facts(subject.cell)
+    level = subject.level or facts.portable.get("isolation", "")
+    settings = settings_of_sessions(instance.plan.record, subject.cell.record, facts)
+    allowed = promised(subject.cell, facts, settings, level)
+    faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
+
+    def carry_out(experiment: SqlExperiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
+        def progress(at: Progress) -> None:
+            notice(at)
+            if at.total:  # else nodes are waited for
+                tell(f"{subject.label} at {level or 'its own level'}: {at.done} of {at.total} {parts}")
+
+        experiment.session_setup = list(system.lock_limit)
+        with instance.own_tables(TABLES):
+            return instance.phases.verify(
+                instance.plan, subject.cell, system, instance.logs, experiment, subject.level, on_progress=progress
+            ).evidence
+
+    evidence = IsolationEvidence(schedules=[])
+    if not asked.only_transactions:
+        schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
+        evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
+    found: list[JudgedRecord] = []
+    if asked.seconds:
+        nodes = len(system.nodes())
+        folder = _histories(asked, f"{file_name(subject.label)}-{level or 'default'}")
+        claim = claimed_level(allowed, multi_writer=system.multi_writer and nodes > 1)
+        random = TransactionsExperiment(
+            seconds=asked.seconds,
+            claim=claim_after(claim, asked.faults, facts.portable),
+            folder=folder,
+            nodes_back_within_s=faults.nodes_back_within_s,
+        )
+        with faults:
+            found = judged(carry_out(random, "seconds of transactions", faults.notice))
+        if subject.first and not asked.only_transactions:
+            claims = claims_on_reads(one_copy=system.one_copy, allowed=allowed)
+            versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
+            found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
+            if nodes > 1:
+                rounds = ConvergenceExperiment(seconds=asked.seconds)
+                found.append(judged_convergence(carry_out(rounds, "rows"), nodes))
+    return VerificationRecord(
+        **_of(subject),
+        product=facts.product,
+        version=facts.version,
+        level=level,
+        allowed=None if allowed is None else list(allowed),
+        schedules=evidence.schedules,
+        judged=found,
+        faults=faults.records,
+        seed=asked.faults.seed,
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def not_applicable(subject: Subject) -> VerificationRecord:
+    """Of a system that no experiment can be tried on."""
+    return VerificationRecord(**_of(subject), not_applicable=subject.why_not, level=subject.level or "")
+
+
+def _of(subject: Subject) -> dict[str, Any]:
+    cells = [cell.record.id for cell in subject.cells]
+    return {"cells": cells, "system": subject.cell.record.system, "label": subject.label}
+
+
+def _histories(asked: Asked, name: str) -> str | None:
+    if asked.histories is None:
+        return None
+    asked.histories.mkdir(parents=True, exist_ok=True)
+    return str(make_folder(asked.histories, name).absolute())
+
+
+@contextmanager
+def log_shown(system: System) -> Iterator[None]:
+    """An error that names a log in a bundle shows the end of that log instead: there is no bundle."""
+    try:
+        yield
+    except BakeoffError as error:
+        if LOG_KEPT in error.hint:
+            said = "".join(f"\n    {line}" for line in system.log_tail(_LOG_LINES).splitlines() if line.strip())
+            rest = error.hint.replace(LOG_KEPT, "").strip("; ")
+            error.hint = "\n  ".join(filter(None, (rest, f"the server's log ends with:{said or ' nothing'}")))
+        raise

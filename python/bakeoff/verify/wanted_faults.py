@@ -1,0 +1,62 @@
+"""Faults while random transactions run, drawn from a seed.
+
+Each fault has its own draw, so that leaving one out changes none of the others. All faults during one kind of
+transaction hit one node: with two away a cluster of three has no majority, and nothing is left to verify.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.durability import NOTHING, read
+from ..model.faults import FaultKind, FaultRecord, PlannedFault
+from ..model.isolation import LevelName
+
+KINDS: tuple[FaultKind, ...] = ("kill", "stop", "freeze", "restart")
+
+
+@dataclass(frozen=True)
+class WantedFaults:
+    """One of each of these, as often as it is named, during each kind of transaction."""
+
+    kinds: tuple[FaultKind, ...] = ()
+    seed: int = 0
+
+
+def draw(wanted: WantedFaults, nodes: Sequence[str], seconds: float, part: int) -> list[PlannedFault]:
+    """By time, which counts from the first transaction. seconds: of transactions. part: which kind of transaction."""
+    node = nodes[int(_random(wanted.seed, part).random() * len(nodes))]
+    faults = []
+    for number, kind in enumerate(wanted.kinds):
+        own = _random(wanted.seed, part, kind, wanted.kinds[:number].count(kind))
+        at_s, for_s = seconds * (0.1 + 0.5 * own.random()), seconds * (0.03 + 0.15 * own.random())
+        planned_for_s = None if kind == "restart" else round(for_s, 3)
+        faults.append(PlannedFault(at_s=round(at_s, 3), node=node, do=kind, for_s=planned_for_s))
+    return sorted(faults, key=lambda fault: fault.at_s)
+
+
+def _random(*parts: object) -> random.Random:
+    return random.Random(repr(parts))
+
+
+def claim_after(claim: LevelName | None, wanted: WantedFaults, portable: Mapping[str, str]) -> LevelName | None:
+    """What is still claimed: nothing where a killed server may lose what it acknowledged. portable: its facts."""
+    survival = read(portable)
+    loses = survival is not None and survival.lost_when_killed != NOTHING
+    return None if loses and "kill" in wanted.kinds else claim
+
+
+def fault_words(records: Sequence[FaultRecord]) -> str:
+    """ "kill n2 at 1.81 s, restart it after 0.4 s; ..."; "" without any."""
+    done = [record for record in records if record.begun_s is not None]
+    words = [record.planned.words for record in done]
+    if len(done) < len(records):
+        words.append(f"{len(records) - len(done)} not carried out, because the server was still away")
+    return "; ".join(words)
+
+
+def document(records: Sequence[FaultRecord]) -> list[dict[str, Any]]:
+    return [record.model_dump(exclude={"effect", "marked_s"}) for record in records]

@@ -1,0 +1,64 @@
+"""Faults while random transactions run on a real server: nothing that was acknowledged is lost, and no false alarm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.provision.installation import Installation
+from commands import bakeoff, write_plan
+from test_verify_isolation import PLAN
+
+pytestmark = pytest.mark.servers
+
+SHORT = ("--json", "--tries", "1", "--together", "--quiet", "--schedule", "G0", "--set", "isolation=serializable")
+
+
+def verified(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = bakeoff("verify", write_plan(folder, PLAN.format(system="mariadb")), *SHORT, *arguments, cwd=folder)
+    assert done.code == 0, done.err
+    (found,) = json.loads(done.out)["verified"]
+    return dict(found)
+
+
+def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path, mariadb_program: Installation) -> None:
+    found = verified(tmp_path, "--seconds", "2", "--fault", "kill", "--fault", "freeze", "--seed", "7")
+    assert [one["planned"]["do"] for one in found["faults"]].count("kill") == 3
+    killed = [one for one in found["faults"] if one["planned"]["do"] == "kill"]
+    assert all(one["begun_s"] is not None and one["back_s"] is not None for one in killed)
+    lists = found["histories"][0]
+    assert found["verdict"] in ("HELD", "INCONCLUSIVE"), found["histories"]
+    assert lists["report"]["violations"] == []
+    assert lists["report"]["exposure"]["committed"] > 100
+    assert found["seed"] == 7
+
+
+def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(
+    tmp_path: Path, mariadb_program: Installation
+) -> None:
+    plan = write_plan(tmp_path, PLAN.format(system="mariadb"))
+    search = ("--seconds", "0.5", "--fault", "freeze", "--search", "2", "--seed", "3")
+    done = bakeoff("verify", plan, *SHORT, *search, cwd=tmp_path)
+    assert done.code == 0, done.err
+    first, second = json.loads(done.out)["verified"]
+    assert (first["seed"], second["seed"]) == (3, 4)
+    assert first["schedules"] == second["schedules"] == []
+    assert [one["planned"] for one in first["faults"]] != [one["planned"] for one in second["faults"]]
+    assert len(first["histories"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("system", "arguments", "words"),
+    [
+        ("sqlite", ("--fault", "kill"), "no fault is possible on sqlite: it is not a managed server"),
+        ("mariadb", ("--fault", "kill", "--seconds", "0"), "--fault needs random transactions"),
+        ("mariadb", ("--search", "3"), "--search names no fault"),
+        ("mariadb", ("--fault", "kil"), "there is no fault kil; did you mean kill?"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, system: str, arguments: tuple[str, ...], words: str) -> None:
+    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system=system)), *arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert words in done.err

@@ -1,0 +1,126 @@
+"""What of a plan is checked after its runs, and what becomes of a check that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.errors import ServerError
+from bakeoff.model.records.verification import VerificationRecord
+from bakeoff.plan.dry_run.estimates import verify_s
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.plan.verify import Subject, subjects
+from bakeoff.schedule import conductor
+from bakeoff.schedule.conductor import Conductor, View
+from bakeoff.systems.mysql.mariadb import MariaDb
+from builders.bundles import _info, _machine
+from builders.plans import MARIADB, SQLITE, read
+from builders.promises import PAIR, checked
+
+BOTH = f"{SQLITE}\n[systems.redb]\n{MARIADB}"
+LEVELS = "threads = [1, 2]\n'mariadb.isolation' = ['read-committed', 'serializable']"
+
+
+@pytest.fixture(autouse=True)
+def _every_kind_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
+
+
+def plan(factors: str = "threads = [1, 2]", verify: str = "[verify]") -> ResolvedPlan:
+    return read(factors, systems=BOTH, measure="durability = 'none'", rest=verify)
+
+
+def test_each_system_is_checked_once_for_its_options_and_level_whatever_the_load() -> None:
+    found = subjects(plan(LEVELS))
+    assert [(one.label, one.level, one.first, len(one.cells)) for one in found] == [
+        ("sqlite", None, True, 2),
+        ("redb", None, True, 2),
+        ("mariadb", "read-committed", True, 2),
+        ("mariadb", "serializable", False, 2),
+    ]
+    assert [one.why_not for one in found if one.why_not] == [
+        "redb has no transactions in SQL, so there is no isolation to verify"
+    ]
+
+
+def test_options_that_vary_are_named() -> None:
+    found = subjects(plan("threads = [1, 2]\n'mariadb.settings.innodb_lru_scan_depth' = [100, 200]"))
+    labels = [one.label for one in found if one.label.startswith("mariadb")]
+    assert labels == [
+        "mariadb / mariadb.settings.innodb_lru_scan_depth=100",
+        "mariadb / mariadb.settings.innodb_lru_scan_depth=200",
+    ]
+
+
+def test_every_level_is_that_of_the_system() -> None:
+    levels = [one.level for one in subjects(plan(), every_level=True) if one.label == "mariadb"]
+    assert levels == ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
+
+
+def test_the_time_of_checks_is_estimated_by_what_is_asked() -> None:
+    sqlite, redb, *_ = subjects(plan())
+    whole = plan().verify
+    short = plan(verify="[verify]\nseconds = 0\ntries = 1\nschedules = ['P4']").verify
+    assert whole is not None
+    assert short is not None
+    assert verify_s(redb, whole) == 0
+    assert verify_s(sqlite, short) < 1 < 24 < verify_s(sqlite, whole) < 60
+
+
+class Told(View):
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.records: list[VerificationRecord] = []
+
+    def message(self, words: str) -> None:
+        self.words.append(words)
+
+    def verified(self, record: VerificationRecord) -> None:
+        self.records.append(record)
+
+
+def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "") -> Told:
+    """The checks of a plan all of whose runs are done. fails: the system whose server dies."""
+    asked = plan()
+    told, writer = Told(), BundleWriter(folder)
+    if (folder / "bundle.json").exists():
+        writer.info = Bundle.open(folder).info
+    else:
+        folder.mkdir()
+        writer.begin(_info(PAIR), asked.record, asked.text, _machine())
+
+    def verify_level(instance: Any, subject: Subject, *_: Any) -> VerificationRecord:
+        if subject.label == fails:
+            raise ServerError(f"the server of {fails} ended")
+        return checked(*(cell.record.id for cell in subject.cells), system=subject.label)
+
+    monkeypatch.setattr(conductor, "verify_level", verify_level)
+    monkeypatch.setattr(Conductor, "_make_all", lambda self: None)
+    monkeypatch.setattr(Conductor, "_instance", lambda self, cell: type("Instance", (), {"start": lambda _: None})())
+    Conductor(asked, writer, told).carry_out()
+    return told
+
+
+def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_makes_up_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = carried_out(tmp_path / "b", monkeypatch, fails="sqlite")
+    assert [one.label for one in first.records] == ["redb", "mariadb"]
+    assert first.records[0].not_applicable
+    assert first.words == ["sqlite could not be verified: the server of sqlite ended; --resume tries it again"]
+    again = carried_out(tmp_path / "b", monkeypatch)
+    assert [one.label for one in again.records] == ["sqlite"]
+    assert again.words == []
+
+
+def test_a_verdict_is_of_cells_that_were_added_later_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carried_out(tmp_path / "b", monkeypatch)
+    path = next(path for path in (tmp_path / "b/verify").iterdir() if '"mariadb"' in path.read_text())
+    record = VerificationRecord.model_validate_json(path.read_text())
+    fewer = record.model_copy(update={"cells": record.cells[:1]})
+    path.write_text(fewer.model_dump_json())
+    assert carried_out(tmp_path / "b", monkeypatch).records == []
+    assert VerificationRecord.model_validate_json(path.read_text()) == record
