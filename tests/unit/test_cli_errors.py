@@ -307,6 +307,16 @@ def test_nothing_is_installed_when_one_of_several_systems_is_unknown(capsys: pyt
     assert capsys.readouterr().err.startswith("error: there is no system 'marIadb' to install")
 
 
+@pytest.mark.parametrize("other", [["--fault", "kill"], ["--schedule", "P4"], ["--every-level"], ["--search", "3"]])
+def test_crashes_refuse_what_asks_for_other_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: list[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\npreset = "a"\n')
+    assert cli.main(["verify", str(plan), "--cuts", "1", *other]) == ExitCode.USAGE
+    assert f"--cuts and --kills replace the other checks, and {other[0]} is of those" in capsys.readouterr().err
+
+
 def test_an_image_is_pulled_for_one_system_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["systems", "install", "mariadb", "mysql", "--image", "mysql:8.4"]) == ExitCode.USAGE
     assert "an image is of one system" in capsys.readouterr().err

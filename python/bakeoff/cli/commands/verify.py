@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ExitCode, PlanError
 from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
+from .verify_crashes import CRASHES_MAX, crash_systems
 
 if TYPE_CHECKING:
     from ...model.faults import FaultKind
     from ...model.records.verification import VerificationRecord
-    from ...plan.resolved import ResolvedPlan
     from ...verify.wanted_faults import WantedFaults
-
-CRASHES_MAX = 10_000
 
 
 def add(commands: Commands) -> None:
@@ -164,7 +162,7 @@ def run(options: argparse.Namespace) -> int:
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
     if options.cuts or options.kills:
-        return _crash(plan, options)
+        return crash_systems(plan, options)
     every = subjects(plan, every_level=options.every_level)
     chosen = [subject for subject in every if not subject.why_not]
     refused = {subject.label: subject.why_not for subject in every if subject.why_not}
@@ -219,44 +217,6 @@ def run(options: argparse.Namespace) -> int:
         if smallest:
             show(f"The fewest faults that broke a promise: {_command(options, smallest)}")
     return ExitCode.CHECK_FAILED if violated else ExitCode.DONE
-
-
-def _crash(plan: ResolvedPlan, options: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
-    from ...schedule.crashes import crash
-    from ...schedule.machine_sharing import claim, cores_of_all
-    from ...verify.ledger import MEANINGS
-    from ..progress import Line
-
-    for name, why in plan.skipped.items():
-        say(f"note: {name} is left out: {why}")
-    view, found = Line(quiet=options.quiet), []
-    with claim(cores_of_all(plan), plan.record.title, options.beside, say):
-        try:
-            for one in crash(plan, view.doing, cuts=options.cuts, kills=options.kills, work=options.work_dir):
-                found.append(one)
-                if not options.json:
-                    view.close()
-                    product = f" ({one.product} {one.version})" if one.product else ""
-                    level = f" at durability {one.durability}" if one.durability else ""
-                    show(f"{one.label}{product}{level}: {one.verdict}")
-                    show(hanging([[f"  {each.kind}s", f"{each.words}; {each.verdict}"] for each in one.crashes]))
-                    show()
-        finally:
-            view.close()
-    if options.json:
-        verdicts = [[each.verdict for each in one.crashes] for one in found]
-        documents = [{**asdict(one), "verdict": one.verdict} for one in found]
-        for document, words in zip(documents, verdicts, strict=True):
-            for each, word in zip(document["crashes"], words, strict=True):
-                each["verdict"] = word
-        print_json({"survived": documents})
-    else:
-        seen = dict.fromkeys(each.verdict for one in found for each in one.crashes)
-        show(hanging([[word, MEANINGS[word]] for word in seen]))
-        show("How power is cut: docs/method/power-loss.md")
-    return ExitCode.CHECK_FAILED if any(one.verdict == "VIOLATED" for one in found) else ExitCode.DONE
 
 
 def _refuse_unknown(name: str) -> None:

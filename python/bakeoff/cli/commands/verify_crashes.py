@@ -1,0 +1,63 @@
+"""`bakeoff verify --cuts` and `--kills`: whether acknowledged writes survive crashes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ...errors import ExitCode, PlanError
+from ..output import hanging, print_json, say, show
+
+if TYPE_CHECKING:
+    from ...plan.resolved import ResolvedPlan
+
+CRASHES_MAX = 10_000
+
+
+def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ...schedule.crashes import crash
+    from ...schedule.machine_sharing import claim, cores_of_all
+    from ...verify.ledger import MEANINGS
+    from ..progress import Line
+
+    _refuse_other_checks(options)
+    for name, why in plan.skipped.items():
+        say(f"note: {name} is left out: {why}")
+    view, found = Line(quiet=options.quiet), []
+    with claim(cores_of_all(plan), plan.record.title, options.beside, say):
+        try:
+            for one in crash(plan, view.doing, cuts=options.cuts, kills=options.kills, work=options.work_dir):
+                found.append(one)
+                if not options.json:
+                    view.close()
+                    product = f" ({one.product} {one.version})" if one.product else ""
+                    level = f" at durability {one.durability}" if one.durability else ""
+                    show(f"{one.label}{product}{level}: {one.verdict}")
+                    show(hanging([[f"  {each.kind}s", f"{each.words}; {each.verdict}"] for each in one.crashes]))
+                    show()
+        finally:
+            view.close()
+    if options.json:
+        verdicts = [[each.verdict for each in one.crashes] for one in found]
+        documents = [{**asdict(one), "verdict": one.verdict} for one in found]
+        for document, words in zip(documents, verdicts, strict=True):
+            for each, word in zip(document["crashes"], words, strict=True):
+                each["verdict"] = word
+        print_json({"survived": documents})
+    else:
+        seen = dict.fromkeys(each.verdict for one in found for each in one.crashes)
+        show(hanging([[word, MEANINGS[word]] for word in seen]))
+        show("How power is cut: docs/method/power-loss.md")
+    return ExitCode.CHECK_FAILED if any(one.verdict == "VIOLATED" for one in found) else ExitCode.DONE
+
+
+def _refuse_other_checks(options: argparse.Namespace) -> None:
+    for name in ("schedule", "show", "histories", "fault", "search", "every_level"):
+        if getattr(options, name):
+            raise PlanError(
+                f"--cuts and --kills replace the other checks, and --{name.replace('_', '-')} is of those",
+                where="bakeoff verify",
+                hint="run them one after the other",
+            )
