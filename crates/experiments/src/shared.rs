@@ -10,6 +10,7 @@ use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::sql::{Ask, Done, SqlSession};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::value::Value;
+use std::cell::Cell;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,9 +26,10 @@ pub struct Table<'a> {
 
 impl Table<'_> {
     /// Makes it, in place of one that an earlier experiment left, and returns when every node has its rows. columns: those
-    /// besides the key `id`. inserts: statements.
+    /// besides the key `id`. inserts: statements. After an error no table of its own stays.
     pub fn create(&self, columns: &str, inserts: &[String], rows: u64) -> Result<(), Trouble> {
-        self.on(0, async |session: &mut AnySql| {
+        let is_made = Cell::new(false);
+        let filled = self.on(0, async |session: &mut AnySql| {
             if self.stage.spec.drop_existing {
                 session
                     .execute_text(&format!("DROP TABLE IF EXISTS {}", self.name))
@@ -38,16 +40,23 @@ impl Table<'_> {
             session
                 .execute_text(&format!("CREATE TABLE {} ({columns}){suffix}", self.name))
                 .await?;
+            is_made.set(true);
             for insert in inserts {
                 session.execute_text(insert).await?;
             }
             Ok(())
-        })
-        .map_err(|trouble| Trouble {
-            hint: format!("a table {} must not exist before; {}", self.name, trouble.hint),
-            ..trouble
-        })?;
-        (0..self.stage.nodes()).try_for_each(|node| self.wait_for_rows(node, rows))
+        });
+        filled
+            .map_err(|trouble| Trouble {
+                hint: format!("a table {} must not exist before; {}", self.name, trouble.hint),
+                ..trouble
+            })
+            .and_then(|()| (0..self.stage.nodes()).try_for_each(|node| self.wait_for_rows(node, rows)))
+            .inspect_err(|_| {
+                if is_made.get() {
+                    let _ = self.drop();
+                }
+            })
     }
 
     pub fn drop(&self) -> Result<(), Trouble> {

@@ -1,6 +1,6 @@
 //! Old reads next to a load. One session on each node writes versions of a few keys and reads them, all together at most a
-//! hundredth of what the load completes. They have threads of their own, and learn from the load only how much that was,
-//! second by second. Whatever happens to them, the run goes on, and the evidence says what kept them from seeing more.
+//! hundredth of what the load completes, or one operation per second. They have threads of their own, and learn from the load
+//! only how much that was, second by second. Whatever happens to them, the run goes on, and the evidence says what kept them from seeing more.
 mod budget;
 mod session;
 
@@ -22,12 +22,15 @@ use session::{Session, Shared};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::sleep;
 use std::time::Duration;
 
 /// After the window, for the sessions' last answers.
 const SESSIONS_PATIENCE: Duration = Duration::from_secs(1);
 /// After the run, for the evidence, and again for the table to be dropped. A controller gives up a silent engine after 10 s.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// For the table and the sessions, before the load begins.
+const START_PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(50);
 
 /// A probe at work.
@@ -74,7 +77,7 @@ impl Probe {
         threads::spawn("staleness probe", ", or do without the probe", move || {
             watch.run(ready, &say);
         })?;
-        let _ = is_ready.recv_timeout(timeout);
+        let _ = is_ready.recv_timeout(timeout.min(START_PATIENCE));
         Ok(Self {
             budget,
             ops_per_s,
@@ -139,9 +142,10 @@ impl Watch {
             Some(_) => failed("its table was not there in time".into()),
             None => self.watch(ready),
         };
+        self.wait_for_the_end();
         let _ = say.send(Message::Seen(seen));
-        let dropped = table.drop().and_then(|()| self.stage.driver.close());
-        let _ = say.send(Message::Dropped(dropped));
+        let (dropped, closed) = (table.drop(), self.stage.driver.close());
+        let _ = say.send(Message::Dropped(dropped.and(closed)));
     }
 
     /// From the sessions' begin to the judgement.
@@ -183,12 +187,13 @@ impl Watch {
                         troubles.push(format!("{}: {}", self.name(node), trouble.what));
                     }
                 }
-                Err(RecvTimeoutError::Timeout) if !self.is_over() => {}
+                Err(RecvTimeoutError::Timeout) if !self.is_over_since(SESSIONS_PATIENCE) => {}
                 Err(_) => break,
             }
         }
         let silent = (0..nodes).filter(|node| at_work[*node]);
         troubles.extend(silent.map(|node| format!("{} did not answer any more", self.name(node))));
+        self.wait_for_the_end();
         self.evidence(sessions, troubles)
     }
 
@@ -199,13 +204,19 @@ impl Watch {
             .map_or("its session", |endpoint| &endpoint.name)
     }
 
-    /// The run ended longer ago than a session is waited for.
-    fn is_over(&self) -> bool {
+    /// Judging and dropping a table would be in the way of the load.
+    fn wait_for_the_end(&self) {
+        while !self.is_over_since(Duration::ZERO) {
+            sleep(NAP);
+        }
+    }
+
+    /// Whether the run ended this long ago.
+    fn is_over_since(&self, patience: Duration) -> bool {
         let control = &self.stage.control;
-        let last_ns = control.axis().map(|axis| {
-            axis.window_end_ns()
-                .saturating_add(SESSIONS_PATIENCE.as_nanos() as u64)
-        });
+        let last_ns = control
+            .axis()
+            .map(|axis| axis.window_end_ns().saturating_add(patience.as_nanos() as u64));
         last_ns.map_or(control.is_stopped(), |last_ns| now_ns() > last_ns)
     }
 
@@ -215,7 +226,7 @@ impl Watch {
             troubles.push(format!("{} lost its session {times}", self.name(node)));
         }
         let records = self.shared.take_records();
-        if records.len() >= budget::RECORDS_MAX {
+        if self.shared.is_full() {
             troubles.push(format!("it ended early, after {} operations", records.len()));
         }
         let begin_ns = self.stage.control.axis().map_or(0, |axis| axis.window_start_ns);

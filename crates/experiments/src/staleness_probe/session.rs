@@ -17,7 +17,7 @@ use bakeoff_model::random::{SplitMix64, seed};
 use bakeoff_model::time::{now_ns, sleep};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct Shared {
     readers: Vec<SyncSender<Due>>,
     reads: Mutex<Vec<Receiver<Due>>>,
     records: Vec<Mutex<Vec<Record>>>,
+    /// Of all sessions.
+    recorded: AtomicUsize,
     lost: Vec<AtomicU32>,
 }
 
@@ -49,6 +51,7 @@ impl Shared {
             readers,
             reads: Mutex::new(reads),
             records: (0..sessions).map(|_| Mutex::default()).collect(),
+            recorded: AtomicUsize::new(0),
             lost: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -63,6 +66,11 @@ impl Shared {
         (0..self.records.len())
             .flat_map(|session| std::mem::take(&mut *self.records(session)))
             .collect()
+    }
+
+    /// No session records any more.
+    pub fn is_full(&self) -> bool {
+        self.recorded.load(Relaxed) >= RECORDS_MAX
     }
 
     /// How often each session was lost.
@@ -125,12 +133,14 @@ impl Session {
         let mut arrivals = Arrivals::from(axis.epoch_ns, &mut self.random);
         while !self.is_over(&axis) {
             let (now, per_s) = (now_ns(), self.writes_per_s());
-            if !self.own.is_empty() && arrivals.is_due(now, per_s, &mut self.random) {
-                self.write(&mut at).await;
-            } else if let Some(key) = self.due(now) {
+            if let Some(key) = self.due(now) {
                 self.read(&mut at, key, &axis).await;
                 let another = (key + 1 + self.random.draw() % (KEYS - 1)) % KEYS;
                 self.read(&mut at, another, &axis).await;
+            } else if self.own.is_empty() {
+                self.wait(u64::MAX);
+            } else if arrivals.is_due(now, per_s, &mut self.random) {
+                self.write(&mut at).await;
             } else {
                 self.wait(arrivals.wait_ns(per_s));
             }
@@ -143,8 +153,7 @@ impl Session {
     }
 
     fn is_over(&self, axis: &Axis) -> bool {
-        let full = self.shared.records(self.node).len() >= RECORDS_MAX / self.shared.records.len();
-        full || now_ns() >= axis.window_end_ns()
+        self.shared.is_full() || now_ns() >= axis.window_end_ns()
     }
 
     fn writes_per_s(&self) -> f64 {
@@ -153,6 +162,9 @@ impl Session {
 
     /// The key of a read that is due.
     fn due(&mut self, now_ns: u64) -> Option<u64> {
+        while let Ok(due) = self.reads.try_recv() {
+            self.waiting.push(Reverse(due));
+        }
         self.waiting
             .peek()
             .filter(|Reverse((due_ns, _))| *due_ns <= now_ns)?;
@@ -179,8 +191,8 @@ impl Session {
         let index = self.note(now_ns(), (Outcome::Unknown, op));
         let outcome = at.write(key, self.version).await;
         let now = now_ns();
-        {
-            let written = &mut self.shared.records(self.node)[index];
+        // Not there any more if the answer came after the run's end.
+        if let Some(written) = self.shared.records(self.node).get_mut(index) {
             (written.outcome, written.return_ns) = (outcome, now as i64);
         }
         if outcome == Outcome::Ok {
@@ -204,6 +216,7 @@ impl Session {
         let mut records = self.shared.records(self.node);
         let index = records.len();
         records.push(record(self.node as u32, self.node, index, call_ns, done));
+        self.shared.recorded.fetch_add(1, Relaxed);
         index
     }
 

@@ -97,7 +97,7 @@ impl ExperimentSpec {
 }
 
 /// One session on each node, next to the load of a run: it writes versions of a few keys and reads them, in a table of its
-/// own, at most at 1 % of the load's throughput (docs/method/histories.md).
+/// own, at 1 % of the load's throughput at most, or one operation per second (docs/method/histories.md).
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct StalenessProbeSpec {
