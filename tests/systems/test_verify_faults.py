@@ -55,7 +55,7 @@ def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(
         ("sqlite", ("--fault", "kill"), "no fault is possible on sqlite: it is not a managed server"),
         ("mariadb", ("--fault", "kill", "--seconds", "0"), "--fault needs random transactions"),
         ("mariadb", ("--search", "3"), "--search names no fault"),
-        ("mariadb", ("--fault", "kil"), "there is no fault kil; did you mean kill?"),
+        ("mariadb", ("--fault", "kil"), "there is no fault kil; did you mean `kill`?"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, system: str, arguments: tuple[str, ...], words: str) -> None:

@@ -19,7 +19,7 @@ def verdict_of(record: VerificationRecord) -> Verdict | Literal["N/A"]:
     if record.not_applicable:
         return NOT_APPLICABLE
     own = verdict(outcomes(record), record.allowed)
-    found = {own, *(one.verdict for one in record.judged)}
+    found = {one.verdict for one in record.judged} | ({own} if record.schedules or not record.judged else set())
     return next((word for word in MEANINGS if word in found), own)
 
 
