@@ -13,7 +13,8 @@ from test_verify_isolation import PLAN
 
 pytestmark = pytest.mark.servers
 
-SHORT = ("--json", "--tries", "1", "--together", "--quiet", "--schedule", "G0", "--set", "isolation=serializable")
+QUIET = ("--json", "--together", "--quiet", "--set", "isolation=serializable")
+SHORT = (*QUIET, "--tries", "1", "--schedule", "G0")
 
 
 def verified(folder: Path, *arguments: str) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(
 ) -> None:
     plan = write_plan(tmp_path, PLAN.format(system="mariadb"))
     search = ("--seconds", "0.5", "--fault", "freeze", "--search", "2", "--seed", "3")
-    done = bakeoff("verify", plan, *SHORT, *search, cwd=tmp_path)
+    done = bakeoff("verify", plan, *QUIET, *search, cwd=tmp_path)
     assert done.code == 0, done.err
     first, second = json.loads(done.out)["verified"]
     assert (first["seed"], second["seed"]) == (3, 4)
