@@ -322,10 +322,10 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::kinds::resolve(request)?;
             // A plan that is verified has a workload which does not run.
-            let runs = |driver: &&DriverRequest| {
-                Registration::of(&driver.kind).is_ok_and(|kind| kind.client.make.runs_workloads())
+            let verified_only = |driver: &DriverRequest| {
+                Registration::of(&driver.kind).is_ok_and(|kind| !kind.client.make.runs_workloads())
             };
-            if let Some(driver) = request.driver.as_ref().filter(runs) {
+            if let Some(driver) = request.driver.as_ref().filter(|driver| !verified_only(driver)) {
                 fits(&driver.kind, driver.called(), &request.kind)?;
                 form_fits(&driver.kind, driver.called(), &resolved.spec)?;
                 let decided = decide(driver)?;

@@ -31,7 +31,7 @@ pub struct Staleness {
 enum Role {
     /// Writes the next version of any of the first keys.
     Writer { node: usize },
-    /// Reads a client's key, and then any of the first.
+    /// Reads a client's key or any of the first, and then any of the first.
     Reader { node: usize },
     /// Writes its own key, reads it on the next of these nodes, and then any other key.
     Client {
@@ -161,8 +161,12 @@ impl User {
                     self.read(&mut places[reads], any, records).await;
                 }
                 Role::Reader { .. } => {
-                    let of_client = KEYS + random.draw() % (self.keys - KEYS);
-                    self.read(&mut places[reads], of_client, records).await;
+                    // A client's, or another of the writer's.
+                    let first = match random.draw().is_multiple_of(2) {
+                        true => KEYS + random.draw() % (self.keys - KEYS),
+                        false => random.draw() % KEYS,
+                    };
+                    self.read(&mut places[reads], first, records).await;
                     self.read(&mut places[reads], any, records).await;
                 }
                 Role::Writer { .. } => {}

@@ -40,32 +40,32 @@ fn schedules(options: &Value, level: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn transactions(options: &Value, level: &str) -> Value {
-    let experiment = json!({ "kind": "transactions", "seconds": 0.5, "claim": level });
+fn transactions(options: &Value, level: &str, seconds: f64) -> Value {
+    let experiment = json!({ "kind": "transactions", "seconds": seconds, "claim": level });
     evidence(options, level, experiment)
 }
 
-fn reads(options: &Value) -> Value {
+fn reads(options: &Value, seconds: f64) -> Value {
     let claims = json!({
         "staleness": "none",
         "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
         "linearizable": true,
     });
-    let experiment = json!({ "kind": "staleness", "seconds": 0.5, "claims": claims });
+    let experiment = json!({ "kind": "staleness", "seconds": seconds, "claims": claims });
     evidence(options, "serializable", experiment)
 }
 
 /// Anomalies and promises that did not hold.
 fn broken(options: &Value, level: &str) -> BTreeSet<String> {
     let mut found = schedules(options, level);
-    for (kind, report) in transactions(options, level).as_object().unwrap() {
+    for (kind, report) in transactions(options, level, 0.5).as_object().unwrap() {
         if report["verdict"] == "VIOLATED" {
             found.insert(kind.clone());
         }
         let violations = report["violations"].as_array().into_iter().flatten();
         found.extend(violations.map(|one| format!("lists: {}", one["anomaly"].as_str().unwrap())));
     }
-    let report = reads(options);
+    let report = reads(options, 0.5);
     let parts = [
         ("stale reads", &report["staleness"]),
         ("one copy", &report["linearizable"]),
@@ -146,27 +146,27 @@ fn each_bug_breaks_the_promise_that_it_is_about() {
 #[test]
 fn reads_of_one_node_are_at_most_as_old_as_the_delay() {
     let weak = json!({ "write_nodes": 1, "read_nodes": 1, "delay_ns": 30_000_000 });
-    let report = reads(&weak);
+    let report = reads(&weak, 0.5);
     assert_eq!(report["staleness"]["verdict"], "VIOLATED");
     let oldest_ms = report["staleness"]["age_ns"]["max"].as_f64().unwrap() / 1e6;
     // A node that takes a write gets what came before it, and each takes some.
     assert!((0.5..60.0).contains(&oldest_ms), "{oldest_ms}");
-    let lists = &transactions(&weak, "serializable")["list_append"];
+    let lists = &transactions(&weak, "serializable", 0.5)["list_append"];
     assert_ne!(lists["verdict"], "VIOLATED", "{lists:#}");
 }
 
 #[test]
 fn crashed_and_cut_off_nodes_leave_outcomes_unknown_and_break_no_promise() {
     let fault = |kind, node, at_s, for_s| json!({ "kind": kind, "node": node, "at_s": at_s, "for_s": for_s });
-    let crash = |number: i32| fault("crash", 1 + number % 3, 0.1 + 0.02 * f64::from(number), 0.005);
+    let crash = |number: i32| fault("crash", 1 + number % 3, 0.5 + 0.02 * f64::from(number), 0.005);
     let faults: Vec<Value> = (0..20)
         .map(crash)
-        .chain([fault("partition", 3, 0.3, 0.1)])
+        .chain([fault("partition", 3, 0.6, 0.1)])
         .collect();
     let faulty = json!({ "faults": faults });
-    let lists = &transactions(&faulty, "serializable")["list_append"];
+    let lists = &transactions(&faulty, "serializable", 1.0)["list_append"];
     assert!(lists["exposure"]["unknown"].as_u64().unwrap() > 0, "{lists:#}");
     assert_ne!(lists["verdict"], "VIOLATED", "{lists:#}");
-    let report = reads(&faulty);
+    let report = reads(&faulty, 1.0);
     assert_ne!(report["verdict"], "VIOLATED", "{report:#}");
 }

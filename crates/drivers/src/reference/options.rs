@@ -102,8 +102,8 @@ pub enum ReferenceBug {
     ForgetOwn,
     /// One in 50 reads of a row shows a value that nobody has written.
     Phantom,
-    /// The last node answers with what was there 100 ms before.
+    /// The last node answers with what it had 100 ms before.
     StaleNode,
-    /// Nodes show one in 5 commits 50 ms late, after those that follow it.
+    /// Each node shows another one in 5 commits 50 ms late, after those that follow it.
     LateCommit,
 }

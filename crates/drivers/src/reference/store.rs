@@ -219,7 +219,7 @@ impl Store {
         let mut found = vec![];
         for (id, versions) in held.rows.range(condition.ids()) {
             let visible = |version: &&Version| {
-                version.commit <= sees && !(late && self.is_late(version.commit, now_ns))
+                version.commit <= sees && !(late && self.is_late(node, version.commit, now_ns))
             };
             let mut cell = versions
                 .iter()
@@ -238,8 +238,8 @@ impl Store {
         Ok(found)
     }
 
-    fn is_late(&self, commit: u64, now_ns: u64) -> bool {
-        commit.is_multiple_of(5) && now_ns < self.commits_ns[commit as usize - 1] + LATE_NS
+    fn is_late(&self, node: usize, commit: u64, now_ns: u64) -> bool {
+        (commit + node as u64).is_multiple_of(5) && now_ns < self.commits_ns[commit as usize - 1] + LATE_NS
     }
 
     /// Takes a change of these rows to be made by the commit. Returns how many rows there are.
