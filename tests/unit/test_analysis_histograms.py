@@ -41,6 +41,11 @@ RUST_BUCKETS = [
 # fmt: on
 
 
+def test_letters_that_base64_has_not_are_a_damaged_histogram() -> None:
+    with pytest.raises(HistogramError, match="letters that base64 has not"):
+        Histogram.from_hdr(f"{EMPTY_FROM_RUST}é")
+
+
 def judge_of(values: list[int]) -> HdrHistogram:
     histogram = HdrHistogram(1, HIGHEST_NS, 3)
     for value in values:

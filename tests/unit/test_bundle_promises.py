@@ -12,9 +12,11 @@ import pytest
 from bakeoff.bundle.files import Layout
 from bakeoff.bundle.read import Bundle, unverified
 from bakeoff.report.answer import answer_of
+from bakeoff.report.tables import cells_table
 from builders.promises import checked, lists, verifying
 
 NAME = "verify/c01.json"
+ONE = {"session": 0, "node": 0, "outcome": "ok"}
 RECORD = checked("c01", seen=["P4"], judged=[lists()])
 
 
@@ -55,6 +57,12 @@ WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "G0 has 2 sessions, and steps of others": lambda it: it["schedules"][0]["tries"][0]["steps"][0].update(session=7),
     "G0 without a try": lambda it: it["schedules"][0].update(tries=[]),
+    "5,000 experiments, and bakeoff has 8": lambda it: it.update(judged=it["judged"] * 5_000),
+    "a cell is there twice": lambda it: it["cells"].append("c01"),
+    "`strict` is no level": lambda it: it["judged"][0].update(implied="strict"),
+    "a proof of 100 transactions with up to 101 statements": lambda it: it["judged"][0].update(
+        proofs=[{"title": "G1c", "count": 1, "reasons": [], "transactions": [{**ONE, "statements": ["r"] * 101}] * 100}]
+    ),
     "no schedule": lambda it: it.update(schedules=[]),
     "experiments, although none could be tried": lambda it: it.update(not_applicable="no SQL"),
     "is not a number": lambda it: it.update(elapsed_s=float("nan")),
@@ -69,6 +77,15 @@ def test_what_cannot_be_is_named_left_out_and_no_pass(folder: Path, words: str) 
     assert words in damage
     assert NAME in damage
     assert answer_of(bundle).cells[0].promise == "not checked"
+
+
+def test_files_of_a_plan_that_does_not_verify_are_not_read(folder: Path) -> None:
+    plan = json.loads((folder / "plan.json").read_text())
+    del plan["resolved"]["verify"]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    bundle = Bundle.open(folder)
+    assert bundle.verifications == []
+    assert "promise" not in cells_table(bundle, []).column_names
 
 
 def test_a_cell_is_verified_once(folder: Path) -> None:

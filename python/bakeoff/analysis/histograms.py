@@ -223,6 +223,8 @@ def keep(histogram: Histogram, text: str) -> None:
 @lru_cache(maxsize=256)
 def _decode(text: str) -> tuple[Int64Array, Int64Array]:
     """Kept for a while: reading a run's record asks for the same histogram several times."""
+    if not text.isascii():
+        raise HistogramError("cannot decode histogram: it has letters that base64 has not")
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
         cookie, length = _OUTER.unpack_from(data)

@@ -7,7 +7,7 @@ histogram it was taken from. Limits are as wide as any way of rounding; what lie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,17 +15,20 @@ import numpy as np
 
 from ..analysis.histograms import QUANTILES, HistogramError, keep, rank_of
 from ..analysis.percentiles import Distribution, decode, merged_distribution
-from ..model.boundary import HistogramDoc, Series
+from ..model.boundary import HistogramDoc, Series, StalenessProbe
+from ..model.reads import Example
 from ..model.records.run import OperationSummary, Percentiles, RunRecord
-from ..model.records.verification import VerificationRecord
+from ..model.records.verification import Proof, VerificationRecord
 from ..verify.histories import NAMES
-from ..verify.isolation import SCHEDULES
+from ..verify.isolation import LEVELS, SCHEDULES
 
 #: Every whole number that crosses the boundary fits 64 bits; nothing that is measured comes near.
 NUMBER_MAX = 2**64 - 1
 DEPTH_MAX = 100
 #: Of a schedule: each has a column on a page. Ours have three.
 SESSIONS_MAX = 10
+#: Of a proof: a page has a row for each statement and a column for each transaction. Ours have some ten.
+PROOF_CELLS_MAX = 10_000
 #: Letters of a name in a message.
 NAME_MAX = 40
 #: Of figures that were calculated twice.
@@ -85,6 +88,8 @@ def _contradictions(run: RunRecord) -> Iterator[str]:
     yield from _of_nodes(run)
     yield from _of_clients(run)
     yield from _ratios(run, achieved)
+    if run.staleness_probe is not None:
+        yield from _of_probe(run.staleness_probe)
     for name, document in _histograms(run):
         if words := _of_histogram(document):
             yield f"{name}{words}"
@@ -167,13 +172,21 @@ def _of_verification(record: VerificationRecord) -> Iterator[str]:
         yield "experiments, although none could be tried"
     if not record.not_applicable and not record.schedules:
         yield "no schedule"
+    if len(set(record.cells)) < len(record.cells):
+        yield "a cell is there twice"
     for names, known in (
         ([one.name for one in record.schedules], SCHEDULES),
         ([one.name for one in record.judged], NAMES),
         (record.allowed or [], SCHEDULES),
     ):
+        if len(names) > len(known):
+            yield f"{len(names):,} experiments, and bakeoff has {len(known)}"
         if strange := [name for name in names if name not in known or names.count(name) > 1]:
             yield f"`{strange[0][:NAME_MAX]}` is no experiment of bakeoff's, or there twice"
+    for judged in record.judged:
+        if judged.implied and judged.implied not in LEVELS:
+            yield f"`{judged.implied[:NAME_MAX]}` is no level"
+        yield from _of_proofs(judged.proofs)
     for one in record.schedules:
         if not one.tries:
             yield f"{one.name} without a try"
@@ -183,6 +196,18 @@ def _of_verification(record: VerificationRecord) -> Iterator[str]:
                 yield f"{tried.committed} of {tried.transactions} transactions of {one.name} committed"
             elif not sessions <= set(range(1, tried.transactions + 1)):
                 yield f"{one.name} has {tried.transactions} sessions, and steps of others"
+
+
+def _of_probe(probe: StalenessProbe) -> Iterator[str]:
+    if probe.report is not None:
+        yield from _of_proofs([finding.proof for finding in probe.report.findings])
+
+
+def _of_proofs(proofs: Sequence[Proof | Example]) -> Iterator[str]:
+    for proof in proofs:
+        columns, rows = len(proof.transactions), max((len(one.statements) for one in proof.transactions), default=0)
+        if columns * rows > PROOF_CELLS_MAX:
+            yield f"a proof of {columns:,} transactions with up to {rows:,} statements"
 
 
 def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:

@@ -133,8 +133,10 @@ class Bundle:
     @cached_property
     def verifications(self) -> list[VerificationRecord]:
         """What experiments showed after the runs; a file that is damaged, or not of this plan, is left out and
-        named."""
+        named. Empty where the plan asks for none."""
         found: dict[str, VerificationRecord] = {}
+        if not self.plan.verifies:
+            return []
         for name in self._names("verify"):
             try:
                 record = self._read(f"verify/{name}.json", VerificationRecord)
@@ -262,6 +264,7 @@ def unverified(plan: PlanRecord, bundle: Bundle) -> list[str]:
 def _many_that_stay() -> Iterator[None]:
     """Python looks for garbage in all objects that there are each time their number has grown by a quarter. 10,000 runs
     have millions, which refer to nothing but their parts: looking through them would take a third of the time."""
+    gc.unfreeze()  # those of bundles that nobody needs any more
     gc.collect()
     enabled = gc.isenabled()
     gc.disable()
