@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.findings.between_bundles.both_sides import Joined
 from bakeoff.findings.between_bundles.comparison import compared
-from bakeoff.findings.promises import promise_answers
+from bakeoff.findings.promises import promise_answers, promises_by_cell
 from bakeoff.model.boundary import StalenessProbe
 from bakeoff.model.records.verification import VerificationRecord
 from bakeoff.report.answer import Answer, answer_of
@@ -88,9 +89,11 @@ def test_each_violation_has_a_page_with_a_column_for_each_session(tmp_path: Path
     assert "<div>append 5 to key 3</div></td>" in last
 
 
-def probed(folder: Path, verdict: str, stale: int, *troubles: str) -> tuple[Bundle, Answer]:
+def probed(
+    folder: Path, verdict: str, stale: int, *troubles: str, records: Sequence[VerificationRecord] = (HELD, NOTHING)
+) -> tuple[Bundle, Answer]:
     """With a probe next to each run of the first cell."""
-    bundle = verifying(folder / "b", HELD, NOTHING)
+    bundle = verifying(folder / "b", *records)
     report = under_load(verdict, reads=8_000, exposed=4_000, stale=stale, age_ns={"p99": 2_000_000, "max": 3_000_000})
     probe = StalenessProbe(sessions=1, writes=4_000, reads=8_000, report=report, troubles=list(troubles))
     writer = BundleWriter(folder / "b")
@@ -106,6 +109,28 @@ def test_stale_reads_under_load_violate_what_one_node_promises(tmp_path: Path) -
     assert found.headline[0].startswith("mariadb violates what serializable promises: reads under load.")
     assert "reads under load: 15 of 40,000 reads on 1 node; 99 % of them" in " ".join(render_text(found).split())
     assert code_of(bundle, found) is ExitCode.CHECK_FAILED
+
+
+def test_stale_reads_under_load_are_a_violation_before_any_check_after_the_runs(tmp_path: Path) -> None:
+    _, found = probed(tmp_path, "VIOLATED", 3, records=())
+    assert [one.verdict for one in found.promises] == ["VIOLATED", "not checked"]
+    assert found.headline[0].startswith("mariadb violates what ")
+    assert "reads under load: 15 of 40,000 reads on 1 node" in " ".join(render_text(found).split())
+
+
+def test_a_violation_in_an_attempt_that_does_not_count_is_one(tmp_path: Path) -> None:
+    bundle, _ = probed(tmp_path, "VIOLATED", 3)
+    bundle.attempts = list(bundle.attempts)
+    bundle.runs = [run.model_copy(update={"staleness_probe": None}) for run in bundle.attempts]
+    assert promise_answers(bundle)[0].verdict == "VIOLATED"
+
+
+def test_the_worst_of_several_answers_is_that_of_a_cell(tmp_path: Path) -> None:
+    bundle, _ = told(tmp_path, HELD, NOTHING)
+    open_one = checked("c01", judged=[lists("INCONCLUSIVE")])
+    for order in ([HELD, open_one], [open_one, HELD]):
+        bundle.verifications = order
+        assert promises_by_cell(bundle)["c01"].verdict == "INCONCLUSIVE"
 
 
 def test_reads_under_load_have_their_figures_and_too_few_of_them_change_no_verdict(tmp_path: Path) -> None:

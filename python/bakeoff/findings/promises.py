@@ -3,21 +3,22 @@ violation as people check it by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Collection, Iterator
+from itertools import islice, zip_longest
 
 from pydantic import Field
 
 from ..bundle.read import Bundle
 from ..model.boundary import Document, ScheduleEvidence
-from ..model.records.verification import JudgedRecord, Proof, VerificationRecord
+from ..model.records.verification import NOT_APPLICABLE, JudgedRecord, Proof, VerificationRecord
 from ..verify.histories import NAMES, head_words, judged_under_load, title_words
-from ..verify.isolation import SCHEDULES, answers_of, end_words, example, statement_of, verdict, violations
+from ..verify.isolation import MEANINGS, SCHEDULES, answers_of, end_words, example, statement_of, verdict, violations
 from ..verify.verdicts import behaves_like_of, level_words, outcomes, verdict_of, violation_words
 
 VIOLATED = "VIOLATED"
 #: In place of a verdict: the plan asks for checks, and the bundle has none of this system.
 NOT_CHECKED = "not checked"
+_WORST_FIRST = (*MEANINGS, NOT_APPLICABLE, NOT_CHECKED)
 #: Anomalies that a sentence names.
 NAMED_MAX = 2
 #: Of one system at one level; a bundle may come from anybody.
@@ -73,29 +74,41 @@ class PromiseAnswer(Document):
 
 def promise_answers(bundle: Bundle) -> list[PromiseAnswer]:
     """In the order of the plan's cells; empty where the plan does not ask for checks."""
-    found = [_answer(record, _under_load(bundle, record)) for record in bundle.verifications]
-    missing: dict[tuple[str, str], PromiseAnswer] = {}
+    found = [_answer(record, _under_load(bundle, record.cells)) for record in bundle.verifications]
+    missing: dict[tuple[str, str], list[str]] = {}
     unverified = set(bundle.unverified)
     for cell in (cell for cell in bundle.plan.cells if cell.id in unverified):
-        level = cell.isolation or "its own level"
-        none = PromiseAnswer(cells=[], system=cell.system, level=level, verdict=NOT_CHECKED)
-        missing.setdefault((cell.system, level), none).cells.append(cell.id)
+        missing.setdefault((cell.system, cell.isolation or "its own level"), []).append(cell.id)
+    found += [_unchecked(*of, cells, _under_load(bundle, cells)) for of, cells in missing.items()]
     order = {cell.id: place for place, cell in enumerate(bundle.plan.cells)}
-    return sorted([*found, *missing.values()], key=lambda one: min(map(order.__getitem__, one.cells)))
+    return sorted(found, key=lambda one: min(map(order.__getitem__, one.cells)))
 
 
 def promises_by_cell(bundle: Bundle) -> dict[str, PromiseAnswer]:
     """The worst, where several bundles are one side of a comparison."""
     found: dict[str, PromiseAnswer] = {}
-    for one in promise_answers(bundle):
-        found |= {cell: one for cell in one.cells if cell not in found or one.is_violated}
+    for one in sorted(promise_answers(bundle), key=lambda one: _WORST_FIRST.index(one.verdict), reverse=True):
+        found |= dict.fromkeys(one.cells, one)
     return found
 
 
-def _under_load(bundle: Bundle, record: VerificationRecord) -> JudgedRecord | None:
-    """What the probes next to the runs saw, where the plan asks for them."""
-    runs = (run for run in bundle.runs if run.cell in record.cells)
+def _under_load(bundle: Bundle, cells: Collection[str]) -> JudgedRecord | None:
+    """What the probes next to the runs saw, where the plan asks for them. A violation is one in a disturbed run,
+    too."""
+    wanted = set(cells)
+    runs = (run for run in bundle.attempts if run.state == "done" and run.cell in wanted)
     return judged_under_load([run.staleness_probe for run in runs if run.staleness_probe is not None])
+
+
+def _unchecked(system: str, level: str, cells: list[str], under_load: JudgedRecord | None) -> PromiseAnswer:
+    """Without a check after the runs there is no pass, but there may be a violation."""
+    answer = PromiseAnswer(cells=cells, system=system, level=level, verdict=NOT_CHECKED)
+    if under_load is not None:
+        answer.checks.append(_check(under_load))
+        if under_load.verdict == VIOLATED:
+            answer.verdict, answer.broken = VIOLATED, [NAMES[under_load.name]]
+            answer.violations = list(islice(_of_judged(under_load), VIOLATIONS_MAX))
+    return answer
 
 
 def _answer(record: VerificationRecord, under_load: JudgedRecord | None) -> PromiseAnswer:
@@ -113,7 +126,7 @@ def _answer(record: VerificationRecord, under_load: JudgedRecord | None) -> Prom
         behaves_like=behaves_like_of(record),
         broken=violation_words(record),
         checks=[] if record.not_applicable else list(_checks(record)),
-        violations=list(_violations(record))[:VIOLATIONS_MAX],
+        violations=list(islice(_violations(record), VIOLATIONS_MAX)),
     )
 
 
@@ -123,8 +136,11 @@ def _checks(record: VerificationRecord) -> Iterator[CheckAnswer]:
     nothing = ", ".join(one.name for one in shown if one.is_open)
     words = f"{happened}; {nothing} show nothing" if nothing else happened
     yield CheckAnswer(name="schedules", verdict=verdict(shown, record.allowed), words=words)
-    for one in record.judged:
-        yield CheckAnswer(name=NAMES[one.name], verdict=one.verdict, words=one.words)
+    yield from map(_check, record.judged)
+
+
+def _check(judged: JudgedRecord) -> CheckAnswer:
+    return CheckAnswer(name=NAMES[judged.name], verdict=judged.verdict, words=judged.words)
 
 
 def _violations(record: VerificationRecord) -> Iterator[Violation]:
@@ -132,7 +148,11 @@ def _violations(record: VerificationRecord) -> Iterator[Violation]:
     yield from (_of_schedule(one) for one in record.schedules if one.name in broken)
     for judged in record.judged:
         if judged.verdict == VIOLATED:
-            yield from (_of_proof(NAMES[judged.name], proof) for proof in judged.proofs)
+            yield from _of_judged(judged)
+
+
+def _of_judged(judged: JudgedRecord) -> Iterator[Violation]:
+    return (_of_proof(NAMES[judged.name], proof) for proof in judged.proofs)
 
 
 def _of_schedule(evidence: ScheduleEvidence) -> Violation:

@@ -115,9 +115,10 @@ class Joined(Bundle):
 
     @property
     def unverified(self) -> list[str]:
-        """Where the other side was checked."""
+        """Where some bundle's plan asks for checks."""
+        asked = any(bundle.plan.verifies for bundle in self.bundles)
         there = {cell for one in self.verifications for cell in one.cells}
-        return [cell.id for cell in self.plan.cells if there and cell.id not in there]
+        return [cell.id for cell in self.plan.cells if asked and cell.id not in there]
 
     @cached_property
     def runs(self) -> list[RunRecord]:

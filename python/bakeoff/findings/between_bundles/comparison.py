@@ -25,7 +25,7 @@ from ...suggestions import unknown
 from ..interim_analyses import at_prices, fingerprint, judged, place_of, record, short
 from ..run_values import run_values, same_operations
 from .capacities import are_searches, capacity_estimates, without_levels
-from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
+from .conditions import CELL_CONDITIONS, CONDITIONS, PROMISE, Change, changes
 from .matching import MATCHED, Match, currencies, factors_of, match
 
 BEFORE, AFTER = "before", "after"
@@ -242,7 +242,9 @@ def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Bundle])
 
 def refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
     """A misspelt key would allow nothing, and the refusal that follows would name another."""
-    known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *MATCHED, *factors})
+    known = sorted(
+        {*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), PROMISE, _OPERATIONS, *MATCHED, *factors}
+    )
     for key in allowed:
         if key not in known:
             what, hint = unknown(f"nothing that may differ is called {key!r}", key, known)

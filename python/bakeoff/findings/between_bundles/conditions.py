@@ -2,7 +2,7 @@
 
 A difference either makes a comparison meaningless (other data, another window, weaker durability), which is refused
 unless the user allows it by its key, or may be what is being compared (a version, a setting, a machine), which is
-stated. `CONDITIONS` and `CELL_CONDITIONS` are the visible lists.
+stated. `CONDITIONS` and `CELL_CONDITIONS` are the visible lists; `PROMISE` is one more of a cell.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ Weight = Literal["meaningless", "loud", "stated"]
 #: name -> value, in words
 Facts = dict[str, str]
 UNKNOWN = "not known"
+#: The key of what a system promises, which is worked out once for all cells of a bundle.
+PROMISE = "promise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +199,15 @@ def _client(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
     return {f"client of {system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
 
 
-def _promise(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
-    found = promises_by_cell(bundle).get(cell.id)
-    return {f"{system}'s promise": found.verdict if found else NOT_CHECKED}
+def _promise_of(bundles: Sequence[Bundle]) -> Callable[[Bundle, CellRecord, str], Facts]:
+    """Reads the promises of each bundle once."""
+    found = {id(bundle): promises_by_cell(bundle) for bundle in bundles}
+
+    def read(bundle: Bundle, cell: CellRecord, system: str) -> Facts:
+        answer = found[id(bundle)].get(cell.id)
+        return {f"{system}'s promise": answer.verdict if answer else NOT_CHECKED}
+
+    return read
 
 
 def _prices(_: Bundle, cell: CellRecord, system: str) -> Facts:
@@ -213,7 +221,6 @@ CELL_CONDITIONS: tuple[CellCondition, ...] = (
     CellCondition("workload", "meaningless", _work),
     *map(_load, ("sessions", "routing", "workers")),
     CellCondition("system", "loud", lambda _, cell, system: {f"name of {system}": cell.system}),
-    CellCondition("promise", "loud", _promise),
     CellCondition("version", "stated", _version),
     CellCondition("settings", "stated", _settings),
     CellCondition("settings", "stated", _other_portable),
@@ -226,9 +233,10 @@ def changes(before: Sequence[Bundle], after: Sequence[Bundle], matches: Sequence
     """Every difference once, the worst first: what makes the comparison meaningless, what nobody expects, what is
     likely to be the question, and last the settings that no plan says."""
     found: dict[Change, None] = {}
+    of_cells = (*CELL_CONDITIONS, CellCondition(PROMISE, "loud", _promise_of([*before, *after])))
     for match in matches:
         system = match.after[0].system
-        for each in CELL_CONDITIONS:
+        for each in of_cells:
             if (each.key == "workload" and match.same_work) or (each.key == "data" and match.same_rows):
                 continue
             of_cell = (
