@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.errors import ServerError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.records.verification import VerificationRecord
 from bakeoff.plan.dry_run.estimates import verify_s
 from bakeoff.plan.resolved import ResolvedPlan
@@ -114,6 +115,32 @@ def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_mak
     again = carried_out(tmp_path / "b", monkeypatch)
     assert [one.label for one in again.records] == ["sqlite"]
     assert again.words == []
+
+
+def test_a_level_in_the_sessions_of_a_system_is_refused_before_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = read(
+        systems=f"{MARIADB}\nsession.transaction_isolation = 'SERIALIZABLE'",
+        measure="durability = 'none'",
+        rest="[verify]",
+    )
+    monkeypatch.setattr(Conductor, "_make_all", lambda self: pytest.fail("a run was made"))
+    with pytest.raises(PlanError, match="`transaction_isolation` sets the level of every session"):
+        Conductor(asked, BundleWriter(tmp_path), Told()).carry_out()
+
+
+def test_a_server_that_only_follows_a_cluster_is_refused_with_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower = SimpleNamespace(name="n4", facts=lambda: SimpleNamespace(settings={"wsrep_on": "OFF"}))
+    system = SimpleNamespace(managed=False, multi_writer=True, name="galera", nodes=lambda: [follower])
+    instance = SimpleNamespace(system=system, loaded=False, refuse_taken=lambda tables: None)
+    monkeypatch.setattr(conductor, "Instance", lambda *_, **__: instance)
+    monkeypatch.setattr(Conductor, "_give_data", lambda *_: None)
+    asked = plan()
+    with pytest.raises(PlanError, match="n4 is no member of the cluster galera"):
+        Conductor(asked, BundleWriter(tmp_path), Told())._instance(asked.cells[0])
 
 
 def test_a_verdict_is_of_cells_that_were_added_later_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

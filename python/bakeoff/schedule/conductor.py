@@ -28,6 +28,7 @@ from ..plan.verify import subjects
 from . import one_run, run_record
 from .instance import Data, Instance, file_name
 from .machine_sharing import Others
+from .promised import refuse_outsiders
 from .run_order import Repeats, Searching, Slot, random_first_turn, schedule
 from .verification import TABLES, Asked, not_applicable, verify_level
 
@@ -88,6 +89,8 @@ class Conductor:
         that ended it early, after everything has been stopped and the bundle says so."""
         state = "failed"
         try:
+            if self.plan.verify is not None:
+                subjects(self.plan)  # what it refuses is better known now than after the runs
             if self.plan.with_levels:
                 self._search()
             else:
@@ -156,6 +159,7 @@ class Conductor:
             while self._repeat([slot], {slot.cell: cell}, repeats):
                 record = repeats.attempts(slot)[-1]
             searching.add([record])
+        self.plan = searching.plan  # where no run was left to make, its levels are those of the bundle
 
     def _grow(self, plan: ResolvedPlan) -> None:
         """The same plan with one more cell, which is written before the cell has runs."""
@@ -240,6 +244,7 @@ class Conductor:
             self._instances[cell.instance_key] = instance
             self._give_data(cell, instance)
             if self.plan.verify is not None:
+                refuse_outsiders(instance.system)
                 instance.refuse_taken(TABLES)
         if cell.record.id not in self._facts_written:
             self._write_facts(cell, instance)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..model.boundary import StalenessProbeSpec
-from ..model.isolation import allowed_anomalies
+from ..model.levels import settings_of_sessions
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.verify import why_not
 from ..verify.histories import claims_on_reads
 from .instance import Instance
 from .phases import home
+from .promised import promised
 
 #: Its own, as the engine calls it.
 TABLE = "bakeoff_probe"
@@ -21,7 +22,7 @@ def staleness_probe(plan: ResolvedPlan, cell: Cell, instance: Instance) -> Stale
         return None
     system, facts = instance.system, instance.facts(cell)
     level = facts.portable.get("isolation", "")
-    allowed = allowed_anomalies(facts.product, facts.version, facts.settings, level)
+    allowed = promised(cell, facts, settings_of_sessions(plan.record, cell.record, facts), level)
     return StalenessProbeSpec(
         writers="any" if system.multi_writer else home(system),
         claims=claims_on_reads(one_copy=system.one_copy, allowed=allowed),
