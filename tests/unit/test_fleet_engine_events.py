@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -87,6 +88,18 @@ def test_silence_is_a_clients_own_and_a_line_of_another_does_not_excuse_it() -> 
     with pytest.raises(EngineError, match="client 0 on load0 has sent nothing for 0 s"):
         list(lines.events(silence_s=0.0))
     assert lines.silent
+
+
+def test_time_in_which_an_event_is_handled_is_no_silence() -> None:
+    lines = ByHand(1)
+    lines.told(0, READY)
+    lines.told(0, READY)
+    events = lines.events(silence_s=0.3)
+    next(events)
+    time.sleep(0.5)
+    assert isinstance(next(events)[1], Ready)
+    with pytest.raises(EngineError, match="has sent nothing"):
+        next(events)
 
 
 def test_control_lines_are_the_engines() -> None:

@@ -10,6 +10,7 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import Progress
 from bakeoff.model.faults import FaultKind
+from bakeoff.provision.server import LOG_KEPT
 from bakeoff.schedule.faults_meanwhile import FaultsMeanwhile
 from bakeoff.verify.fault_search import search
 from bakeoff.verify.wanted_faults import KINDS, WantedFaults, claim_after, draw, fault_words
@@ -50,6 +51,8 @@ def test_nothing_is_claimed_where_a_killed_server_may_lose_commits() -> None:
     assert claim_after("serializable", kill, loses) is None
     assert claim_after("serializable", freeze, loses) == "serializable"
     assert claim_after("serializable", kill, {}) == "serializable"
+    for may_kill in ("stop", "restart"):  # where the server does not stop in time
+        assert claim_after("serializable", WantedFaults((may_kill,)), loses) is None
 
 
 class Servers:
@@ -137,10 +140,11 @@ def test_nothing_stays_frozen_when_verifying_ends_early() -> None:
 def test_a_server_that_does_not_come_back_ends_verifying_with_its_reason() -> None:
     servers = Servers(comes_back=False)
     with (
-        pytest.raises(ServerError, match=r"after a fault server did not come back: .*it ended at once"),
+        pytest.raises(ServerError, match=r"after a fault server did not come back: .*it ended at once") as caught,
         meanwhile(servers, "kill", seconds=0.2) as faults,
     ):
         carried_out(faults, servers, 2)
+    assert caught.value.hint == LOG_KEPT, "in whose place `bakeoff verify` shows the log's end"
 
 
 def test_a_search_finds_the_first_seed_that_fails_and_the_fewest_faults() -> None:

@@ -207,8 +207,9 @@ class Engines(ABC):
         quiet: Callable[[float], None] = lambda _: None,
     ) -> Iterator[tuple[int, Event]]:
         """Of all clients as they come, until every client has given its result, or `deadline` (monotonic). Raises
-        EngineError where a running client sends nothing for `silence_s`. quiet: is called with
-        the seconds since any of them last reported something, about twice a second while none does."""
+        EngineError where a running client sends nothing for `silence_s`; while the caller handles an event, nothing is
+        read, and that time does not count. quiet: is called with the seconds since any of them last reported something,
+        about twice a second while none does."""
         for client in self._told:
             client.heard = time.monotonic()
         while not all(client.ended for client in self._told):
@@ -238,7 +239,11 @@ class Engines(ABC):
                 self.warnings.append((index, event))
             else:
                 client.heard = time.monotonic()
+            given = time.monotonic()
             yield index, event
+            handled_s = time.monotonic() - given
+            for client in self._told:
+                client.heard += handled_s
 
     def results(self) -> list[RunResult]:
         return [client.result for client in self._told if client.result is not None]

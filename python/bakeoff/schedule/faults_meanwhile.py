@@ -11,6 +11,7 @@ from ..model.boundary import Progress
 from ..model.faults import FaultRecord
 from ..plan.check import NOWHERE
 from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.server import LOG_KEPT
 from ..systems import SYSTEMS
 from ..systems.base import System
 from ..verify.wanted_faults import WantedFaults, draw
@@ -93,7 +94,7 @@ class FaultsMeanwhile:
             raise ServerError(
                 f"after a fault {', '.join(sorted(away))} did not come back: {failures[-1]}",
                 where=f"verify of {self._instance.system.name}",
-                hint="the server's log says why",
+                hint=LOG_KEPT,
             )
 
 

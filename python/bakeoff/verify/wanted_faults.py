@@ -16,6 +16,8 @@ from ..model.faults import FaultKind, FaultRecord, PlannedFault
 from ..model.isolation import LevelName
 
 KINDS: tuple[FaultKind, ...] = ("kill", "stop", "freeze", "restart")
+#: A server that does not stop in time is killed.
+_MAY_KILL: tuple[FaultKind, ...] = ("kill", "stop", "restart")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def claim_after(claim: LevelName | None, wanted: WantedFaults, portable: Mapping
     """What is still claimed: nothing where a killed server may lose what it acknowledged. portable: its facts."""
     survival = read(portable)
     loses = survival is not None and survival.lost_when_killed != NOTHING
-    return None if loses and "kill" in wanted.kinds else claim
+    return None if loses and any(kind in _MAY_KILL for kind in wanted.kinds) else claim
 
 
 def fault_words(records: Sequence[FaultRecord]) -> str:
