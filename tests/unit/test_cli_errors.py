@@ -317,6 +317,24 @@ def test_crashes_refuse_what_asks_for_other_checks(
     assert f"--cuts and --kills replace the other checks, and {other[0]} is of those" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--seed", "7"], "no --fault is named"),
+        (["--search", "3", "--fault", "kill", "--schedule", "P4"], "--schedule is about those"),
+        (["--search", "3", "--fault", "kill", "--show", "P4"], "--show is about those"),
+        (["--search", "3", "--fault", "kill", "--tries", "3"], "--tries is about those"),
+    ],
+)
+def test_what_a_check_would_ignore_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], what: str
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\npreset = "a"\n')
+    assert cli.main(["verify", str(plan), *words]) == ExitCode.USAGE
+    assert what in capsys.readouterr().err
+
+
 def test_an_image_is_pulled_for_one_system_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["systems", "install", "mariadb", "mysql", "--image", "mysql:8.4"]) == ExitCode.USAGE
     assert "an image is of one system" in capsys.readouterr().err

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ...model.records.verification import VerificationRecord
     from ...verify.wanted_faults import WantedFaults
 
+_TRIES = 3
+
 
 def add(commands: Commands) -> None:
     p = add_command(
@@ -103,7 +105,7 @@ def add(commands: Commands) -> None:
         help="run only the random transactions, with the faults of N seeds from --seed on, until a promise is broken;"
         " then find the fewest faults that still break it",
     )
-    p.add_argument("--tries", type=_tries, default=3, metavar="N", help="run each schedule N times (default: 3)")
+    p.add_argument("--tries", type=_tries, metavar="N", help=f"run each schedule N times (default: {_TRIES})")
     p.add_argument(
         "--work-dir", type=Path, metavar="DIR", help="folder for managed servers and their data while they run"
     )
@@ -161,6 +163,7 @@ def run(options: argparse.Namespace) -> int:
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
+    _refuse_ignored(options)
     if options.cuts or options.kills:
         return crash_systems(plan, options)
     every = subjects(plan, every_level=options.every_level)
@@ -182,9 +185,8 @@ def run(options: argparse.Namespace) -> int:
             "--search names no fault", where="bakeoff verify", hint="name what it does, such as --fault kill"
         )
     refuse_faults(plan, [subject.cell for subject in chosen], wanted, options.seconds)
-    asked = Asked(
-        schedules, options.tries, options.seconds, options.histories, only_transactions=options.search is not None
-    )
+    tries = options.tries or _TRIES
+    asked = Asked(schedules, tries, options.seconds, options.histories, only_transactions=options.search is not None)
     view = Line(quiet=options.quiet)
     found: list[VerificationRecord] = []
     smallest = None
@@ -194,9 +196,10 @@ def run(options: argparse.Namespace) -> int:
 
                 def violates(faults: WantedFaults) -> bool:
                     before = len(found)
-                    for one in verify(
-                        plan, chosen, host, replace(asked, faults=faults), view.doing, work=options.work_dir
-                    ):
+                    now = replace(asked, faults=faults)
+                    if options.search and options.histories:  # those of the try that breaks a promise must stay
+                        now = replace(now, histories=options.histories / _name(faults))
+                    for one in verify(plan, chosen, host, now, view.doing, work=options.work_dir):
                         found.append(one)
                         if not options.json:
                             view.close()
@@ -217,6 +220,25 @@ def run(options: argparse.Namespace) -> int:
         if smallest:
             show(f"The fewest faults that broke a promise: {_command(options, smallest)}")
     return ExitCode.CHECK_FAILED if violated else ExitCode.DONE
+
+
+def _refuse_ignored(options: argparse.Namespace) -> None:
+    if options.seed is not None and not options.fault:
+        raise PlanError(
+            "--seed draws the moments of faults, and no --fault is named",
+            where="bakeoff verify",
+            hint="name one, such as --fault kill, or leave --seed out",
+        )
+    for name in ("schedule", "show", "tries") if options.search else ():
+        if getattr(options, name):
+            raise PlanError(
+                f"--search runs no schedules, and --{name} is about those", where="bakeoff verify", hint="leave it out"
+            )
+
+
+def _name(faults: WantedFaults) -> str:
+    """Of the folder for one try of a search: "seed-7-kill-freeze"."""
+    return "-".join(["seed", str(faults.seed), *faults.kinds])
 
 
 def _refuse_unknown(name: str) -> None:
