@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
+import pytest
+from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.records.run import RunRecord, Validity
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
+from bakeoff.schedule.conductor import Conductor, View
 from bakeoff.schedule.run_order import Searching
+from builders.bundles import _info, _machine
 from builders.plans import read
+from builders.promises import PAIR
 
 SEARCH = "[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'\nto = 100_000"
 TWO = "[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'"
@@ -58,6 +64,19 @@ def test_a_search_goes_on_where_it_was_left_with_the_same_decisions() -> None:
     again = searching(begun.plan)
     again.add(first)
     assert [run.id for run in [*first, *carried_on(again)]] == [run.id for run in whole]
+
+
+def test_a_search_with_nothing_left_to_run_has_the_cells_of_its_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = searching(read(systems=TWO, rest=SEARCH))
+    carried_on(begun, runs=7)
+    writer = BundleWriter(tmp_path)
+    writer.begin(_info(PAIR), begun.plan.record, begun.plan.text, _machine())
+    monkeypatch.setattr(Searching, "next", lambda self: None)
+    resumed = Conductor(read(systems=TWO, rest=SEARCH), writer, View())
+    resumed._search()
+    assert [cell.record for cell in resumed.plan.cells] == [cell.record for cell in begun.plan.cells]
 
 
 def test_a_run_that_was_lost_or_disturbed_is_no_limit_that_was_not_kept() -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.read import Bundle, unverified
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.errors import PlanError, ServerError
+from bakeoff.model.records.bundle import FactsRecord
 from bakeoff.model.records.verification import VerificationRecord
 from bakeoff.plan.dry_run.estimates import verify_s
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.verify import Subject, subjects
 from bakeoff.schedule import conductor
 from bakeoff.schedule.conductor import Conductor, View
+from bakeoff.schedule.staleness_probe import staleness_probe
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.bundles import _info, _machine
 from builders.plans import MARIADB, SQLITE, read
@@ -83,12 +85,13 @@ class Told(View):
         self.records.append(record)
 
 
-def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "") -> Told:
+def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "", verify: str = "[verify]") -> Told:
     """The checks of a plan all of whose runs are done. fails: the system whose server dies."""
-    asked = plan()
+    asked = plan(verify=verify)
     told, writer = Told(), BundleWriter(folder)
     if (folder / "bundle.json").exists():
         writer.info = Bundle.open(folder).info
+        writer.plan(asked.record)
     else:
         folder.mkdir()
         writer.begin(_info(PAIR), asked.record, asked.text, _machine())
@@ -115,6 +118,40 @@ def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_mak
     again = carried_out(tmp_path / "b", monkeypatch)
     assert [one.label for one in again.records] == ["sqlite"]
     assert again.words == []
+
+
+def test_other_checks_than_those_that_were_made_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carried_out(tmp_path / "b", monkeypatch)
+    longer = "[verify]\nseconds = 60"
+    assert len(unverified(plan(verify=longer).record, Bundle.open(tmp_path / "b"))) == 4
+    again = carried_out(tmp_path / "b", monkeypatch, fails="mariadb", verify=longer)
+    assert [one.label for one in again.records] == ["sqlite"]
+    assert len(Bundle.open(tmp_path / "b").unverified) == 2
+    assert [one.label for one in carried_out(tmp_path / "b", monkeypatch, verify=longer).records] == ["mariadb"]
+    assert carried_out(tmp_path / "b", monkeypatch, verify=longer).records == []
+
+
+def test_nothing_is_claimed_of_reads_of_tables_in_another_engine_than_innodb() -> None:
+    asked = plan(verify="[verify]\nprobe = true")
+    cell = next(cell for cell in asked.cells if cell.record.system == "mariadb")
+    system = SimpleNamespace(multi_writer=True, one_copy=True, lock_limit=())
+
+    def claims(engine: str) -> dict[str, Any]:
+        facts = FactsRecord(
+            product="MariaDB",
+            version="10.11.6",
+            settings={"default_storage_engine": engine},
+            portable={"isolation": "serializable"},
+            declared={},
+            managed=True,
+        )
+        instance = SimpleNamespace(system=system, facts=lambda cell: facts)
+        found = staleness_probe(asked, cell, cast(Any, instance))
+        assert found is not None
+        return found.claims
+
+    assert claims("InnoDB")
+    assert not claims("ROCKSDB")
 
 
 def test_a_level_in_the_sessions_of_a_system_is_refused_before_the_first_run(

@@ -133,7 +133,7 @@ class Bundle:
     @cached_property
     def verifications(self) -> list[VerificationRecord]:
         """What experiments showed after the runs; a file that is damaged, or not of this plan, is left out and
-        named. Empty where the plan asks for none."""
+        named. Not those that the plan does not ask for (any more)."""
         found: dict[str, VerificationRecord] = {}
         if not self.plan.verifies:
             return []
@@ -144,7 +144,8 @@ class Bundle:
             except BundleError as error:
                 self._note(error.what)
                 continue
-            found |= dict.fromkeys(record.cells, record)
+            if record.is_asked_by(self.plan):
+                found |= dict.fromkeys(record.cells, record)
         return list({id(record): record for record in found.values()}.values())
 
     @property
@@ -256,7 +257,7 @@ def unverified(plan: PlanRecord, bundle: Bundle) -> list[str]:
     """Cells of this plan, which may have grown, of whose system the bundle says nothing though the plan verifies."""
     if not plan.verifies:
         return []
-    there = {cell for record in bundle.verifications for cell in record.cells}
+    there = {cell for record in bundle.verifications if record.is_asked_by(plan) for cell in record.cells}
     return [cell.id for cell in plan.cells if cell.id not in there]
 
 

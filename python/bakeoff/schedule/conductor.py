@@ -199,6 +199,7 @@ class Conductor:
         if self.plan.verify is None:
             return
         asked, there = Asked.by_plan(self.plan.verify), Bundle.open(self.writer.folder).verifications
+        said = self.plan.verify.model_dump(exclude={"probe"})
         for subject in subjects(self.plan):
             cells = [cell.record.id for cell in subject.cells]
             known = next((record for record in there if set(record.cells) & set(cells)), None)
@@ -212,6 +213,7 @@ class Conductor:
                     instance = self._instance(subject.cell)
                     instance.start()
                     record = verify_level(instance, subject, asked, self.view.verifying)
+                    record.asked = said
                 except (ServerError, EngineError) as error:
                     self._say(f"{subject.label} could not be verified: {error}; --resume tries it again")
                     continue

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 from ..boundary import Document, ScheduleEvidence
 from ..faults import FaultRecord
 from .bundle import BUNDLE_FORMAT
+from .plan import PlanRecord
 
 Verdict = Literal["VIOLATED", "INCONCLUSIVE", "HELD", "OBSERVED"]
 #: Of a system that no experiment can be tried on.
@@ -70,4 +71,11 @@ class VerificationRecord(Document):
     #: While random transactions ran, and the seed from which they were drawn.
     faults: list[FaultRecord] = Field(default_factory=list)
     seed: int = 0
+    #: What the plan's [verify] said of these checks; None: not known, or nothing was to be tried.
+    asked: dict[str, JsonValue] | None = None
     elapsed_s: float = 0.0
+
+    def is_asked_by(self, plan: PlanRecord) -> bool:
+        """Whether the plan, which may have changed since, asks for the same checks."""
+        said = plan.resolved.get("verify")
+        return self.asked is None or (isinstance(said, dict) and said.items() >= self.asked.items())
