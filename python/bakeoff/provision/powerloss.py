@@ -19,8 +19,9 @@ PROGRAM = "bakeoff-powerloss"
 LIBRARY = "libbakeoff_powerloss.so"
 #: What words of slowed storage begin with.
 SLOWED = "slowed by bakeoff: "
-#: It waits for killed processes to be gone, and writes back what they had not synced.
 _TIMEOUT_S = 120.0
+#: It waits for killed processes to be gone, and writes back what they had not synced.
+_APPLY_TIMEOUT_S = 600.0
 _NOT_JUDGED = 1
 
 
@@ -86,7 +87,11 @@ def _copied_to(folder: Path) -> Path:
 
 def refuse_unloaded(pid: int, where: str) -> None:
     """Raises ServerError where a process runs without the library that it was started with."""
-    if Path(LIBRARY).stem not in Path(f"/proc/{pid}/maps").read_text():
+    try:
+        loaded = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:  # it has ended, or may not be looked at
+        loaded = ""
+    if Path(LIBRARY).stem not in loaded:
         what = "the server runs without the library that slows its storage (the loader refused it, or it is static)"
         raise ServerError(what, where=where, hint="leave out `storage`, or take another build of the server")
 
@@ -126,9 +131,16 @@ def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Raises ServerError where it could not do it; 1 is an answer."""
     program, library = found()
     own = ["--library", str(library)] if words[0] == "self-test" else []
-    done = subprocess.run(
-        [program, *words, *own], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, cwd="/"
-    )
+    timeout_s = _APPLY_TIMEOUT_S if words[0] == "apply" else _TIMEOUT_S
+    try:
+        done = subprocess.run(
+            [program, *words, *own], capture_output=True, text=True, timeout=timeout_s, check=False, cwd="/"
+        )
+    except subprocess.TimeoutExpired:
+        hint = "is the disk frozen or overloaded? try again when the machine is idle"
+        raise ServerError(f"{PROGRAM} {words[0]} took more than {timeout_s:.0f} s", hint=hint) from None
+    except OSError as error:
+        raise ServerError(f"{PROGRAM} {words[0]} could not be started: {error.strerror}", where=str(program)) from error
     if done.returncode not in (0, _NOT_JUDGED):
         raise ServerError(f"{PROGRAM} {words[0]} failed: {done.stderr.strip().removeprefix('error: ')}")
     return done
