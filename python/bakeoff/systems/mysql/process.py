@@ -141,9 +141,13 @@ class MySqlProcess(DatabaseServer):
 
     def data_folders(self) -> list[Path]:
         """Nothing but settings puts data elsewhere."""
-        names = ("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir")
-        elsewhere = (self.spec.settings.get(name) for name in names)
-        return list(dict.fromkeys([self.data, *(self.data / folder for folder in elsewhere if folder)]))
+        said = self.spec.settings
+        names = ("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir", "aria_log_dir_path")
+        folders = [self.data / said[name] for name in names if said.get(name)]
+        home = self.data / said.get("innodb_data_home_dir", "")
+        files = [home / part.partition(":")[0] for part in said.get("innodb_data_file_path", "").split(";") if part]
+        files += [self.data / said["log_bin"]] if said.get("log_bin") else []
+        return list(dict.fromkeys([self.data, *folders, *(file.parent for file in files)]))
 
     def variables(self, names: Sequence[str]) -> dict[str, str]:
         """Of these global variables those that this version has, in their order."""
