@@ -90,6 +90,8 @@ LOSING = replace(CRASH, lost=20, window_ms=90.0)
         ([replace(LOSING, gaps=1)], "commits that the kernel had not written", False, "OBSERVED"),
         ([replace(CRASH, unreadable="no table")], "commits that the kernel had not written", False, "OBSERVED"),
         ([replace(CRASH, unreadable="no table")], "commits that the kernel had not written", True, "VIOLATED"),
+        ([CRASH, CRASH, CRASH, replace(CRASH, unreadable="no table")], "commits of the last 1 s", False, "HELD"),
+        ([CRASH, CRASH, replace(CRASH, unreadable="no table")], "commits of the last 1 s", False, "INCONCLUSIVE"),
         ([replace(CRASH, phantoms=1)], "commits that the kernel had not written", False, "VIOLATED"),
         ([replace(CRASH, torn=1)], "", True, "VIOLATED"),
         ([LOSING], "", True, "OBSERVED"),
@@ -106,6 +108,12 @@ def test_no_loss_is_said_with_its_bound() -> None:
     assert "none lost any (so at most 6.0 % of such crashes do, 95 %)" in words
     assert words.endswith("May lose nothing")
     assert Crashes("kill", not_tried="it stores nothing").verdict == "N/A"
+
+
+def test_crashes_that_ended_early_keep_their_verdict_and_say_why() -> None:
+    crashes = Crashes("power cut", [CRASH, CRASH, LOSING], "nothing", ended_early="it cannot be judged: tc.log")
+    assert crashes.verdict == "VIOLATED"
+    assert "; ended early: it cannot be judged: tc.log. May lose nothing" in crashes.words
 
 
 @pytest.mark.parametrize(

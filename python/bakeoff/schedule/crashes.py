@@ -8,15 +8,17 @@ import shutil
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from ..bundle.files import make_folder, write_text
 from ..bundle.write import dumps
 from ..errors import BakeoffError
+from ..fleet.engines import EngineTrouble
 from ..fleet.hosts import LocalEngines, LocalHost
 from ..model import durability
 from ..model.boundary import Experiment, LedgerExperiment, LedgerFoundExperiment
@@ -25,10 +27,12 @@ from ..plan.verify import options_of
 from ..provision.container import ImageInstallation
 from ..provision.instance import new_instance
 from ..provision.powerloss import lose_power, not_judged, self_test, under
+from ..provision.process import wait_until
 from ..provision.server import ManagedServer
-from ..verify.ledger import MEANINGS, Crash, Crashes, Verdict, compare, read_found, read_ledger
+from ..verify.ledger import MEANINGS, Crash, Crashes, Kind, Verdict, compare, read_found, read_ledger
 from .instance import Instance
 from .phases import spec
+from .verification import log_shown
 
 #: A crash is in the middle half of a load of this length, or of three times the time that may be lost.
 LOAD_S = 1.0
@@ -36,9 +40,13 @@ LOAD_MAX_S = 10.0
 _READY_S = 60.0
 #: The load goes on until the crash, however late a busy machine makes that.
 _LATE_S = 60.0
-#: More than a session writes before one crash.
-_NUMBERS = 10**9
+#: More than a session writes before one crash. 10,000 kills and as many power cuts fit into the 12 digits of a key.
+_NUMBERS = 5 * 10**7
 _SILENCE_S = 60.0
+#: Between the end of a connection and that of its server.
+_DYING_S = 5.0
+#: How the error of a server begins that ended while it started, with no other cause known (provision/server.py).
+_ENDED = "the server did not start ("
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,9 @@ class Survived:
 
 
 def crash(
-    plan: ResolvedPlan, tell: Callable[[str], None], *, cuts: int, kills: int, work: Path | None
+    plan: ResolvedPlan, tell: Callable[[str], None], *, cuts: int, kills: int, seed: int, work: Path | None
 ) -> Iterator[Survived]:
-    """Starts each system of the plan, crashes it, and removes it. Raises BakeoffError."""
+    """Starts each system of the plan, crashes it, and removes it. seed: of the moments. Raises BakeoffError."""
     cells = {options_of(cell): cell for cell in reversed(plan.cells)}
     folder = new_instance("verify", work)
     with ExitStack() as ends:
@@ -72,33 +80,44 @@ def crash(
             instance = Instance(plan, cell, folder.path, LocalHost(), allow_drop=False, work=work)
             with ExitStack() as stops:
                 stops.callback(instance.stop)
-                yield _survived(instance, tell, cuts=cuts, kills=kills)
+                with log_shown(instance.system):
+                    found = _survived(instance, tell, {"kill": kills, "power cut": cuts}, seed)
+                yield found
 
 
-def _survived(instance: Instance, tell: Callable[[str], None], *, cuts: int, kills: int) -> Survived:
+def _survived(instance: Instance, tell: Callable[[str], None], asked: Mapping[Kind, int], seed: int) -> Survived:
     label = instance.cell.record.label
     if why := _not_tried(instance):
-        kinds = [Crashes("kill", not_tried=why)] * bool(kills) + [Crashes("power cut", not_tried=why)] * bool(cuts)
-        return Survived(label, crashes=kinds)
+        return Survived(label, crashes=[Crashes(kind, not_tried=why) for kind, count in asked.items() if count])
     tell(f"{label}: starting")
     instance.open()
     facts = instance.facts(instance.cell)
     survival = durability.read(facts.portable)
     victim = _Embedded(instance) if facts.embedded else _Servers(instance)
-    crashes = []
-    if kills:
-        promise = survival.lost_when_killed if survival else ""
-        found = list(_series(victim, kills, promise, lambda done: tell(f"{label}: kill {done} of {kills}")))
-        crashes.append(Crashes("kill", found, promise, whole=survival is None or survival.whole))
-    if cuts:
-        promise = survival.lost_at_power_loss if survival else ""
-        whole = survival is None or survival.whole
+    promises = {"kill": survival.lost_when_killed, "power cut": survival.lost_at_power_loss} if survival else {}
+    whole = survival is None or survival.whole
+    crashes: list[Crashes] = []
+    begin = 0
+    for kind, count in asked.items():
+        if not count:
+            continue
+        promise, found, why = promises.get(kind, ""), list[Crash](), ""
         try:
-            victim.watch()
-            found = list(_series(victim, cuts, promise, lambda done: tell(f"{label}: power cut {done} of {cuts}")))
-            crashes.append(Crashes("power cut", found, promise, whole=whole))
+            if kind == "power cut":
+                victim.watch()
+            for one in _series(victim, range(begin, begin + count), promise, seed):
+                tell(f"{label}: {kind} {len(found) + 1} of {count}")
+                found.append(one())
+                if found[-1].unreadable:
+                    break
         except _NotJudged as error:
-            crashes.append(Crashes("power cut", not_tried=str(error)))
+            why = str(error)
+        except BakeoffError as error:
+            if not found and not crashes:
+                raise
+            why = str(error)
+        crashes.append(Crashes(kind, found, promise, whole, ended_early=why) if found else Crashes(kind, not_tried=why))
+        begin += count
     return Survived(label, facts.product, facts.version, facts.portable.get("durability", ""), crashes)
 
 
@@ -141,6 +160,10 @@ class _Victim(ABC):
     def kill(self, engines: LocalEngines) -> None:
         """Returns when it, and the load, have ended."""
 
+    @abstractmethod
+    def is_unreadable(self, error: BakeoffError) -> bool:
+        """Whether an error of a start after a crash, or of reading, is the data's; else it may be this machine's."""
+
 
 class _Servers(_Victim):
     """All of a system, at once."""
@@ -162,9 +185,17 @@ class _Servers(_Victim):
 
     def kill(self, engines: LocalEngines) -> None:
         for server in self._servers():
+            server.freeze()  # all at once; to wait for the end of one after another takes a while
+        for server in self._servers():
             server.kill()
         for _ in engines.events(silence_s=_SILENCE_S):
             pass  # each session ends when its connection is lost
+
+    def is_unreadable(self, error: BakeoffError) -> bool:
+        """Where a server ended by itself."""
+        if error.what.startswith(_ENDED):
+            return True
+        return wait_until(lambda: any(server.exit_text() for server in self._servers()), _DYING_S)
 
 
 class _Embedded(_Victim):
@@ -189,19 +220,19 @@ class _Embedded(_Victim):
                 os.kill(pid, signal.SIGKILL)
         engines.close()
 
+    def is_unreadable(self, error: BakeoffError) -> bool:
+        """Where the database said so inside the engine, or ended the engine."""
+        return isinstance(error, EngineTrouble) or "ended without a result" in error.what
 
-def _series(victim: _Victim, count: int, promise: str, tell: Callable[[int], None]) -> Iterator[Crash]:
-    """Ends early where the system cannot be read any more."""
+
+def _series(victim: _Victim, numbers: range, promise: str, seed: int) -> Iterator[Callable[[], Crash]]:
+    """Each crash, to be carried out. numbers: of the crashes, which no others of this system have: a power loss may
+    undo the removal of the table of an earlier one."""
     may_lose_s = durability.longest_loss_s(promise) if promise else 0.0
     load_s = LOAD_S if may_lose_s > LOAD_MAX_S else min(LOAD_MAX_S, max(LOAD_S, 3 * may_lose_s))
-    seed = f"{victim.instance.plan.record.seed} {victim.instance.cell.record.id} {bool(victim.journals)}"
-    random = Random(seed)
-    for number in range(1, count + 1):
-        tell(number)
-        done = _crash(victim, number * _NUMBERS, random.uniform(0.25, 0.75) * load_s)
-        yield done
-        if done.unreadable:
-            return
+    random = Random(f"{seed} {victim.instance.cell.record.id} {bool(victim.journals)}")
+    for number in numbers:
+        yield partial(_crash, victim, number * _NUMBERS, random.uniform(0.25, 0.75) * load_s)
 
 
 def _crash(victim: _Victim, first: int, at_s: float) -> Crash:
@@ -228,6 +259,8 @@ def _crash(victim: _Victim, first: int, at_s: float) -> Crash:
                 for _ in engines.events(silence_s=_SILENCE_S):
                     pass
         except BakeoffError as error:
+            if not victim.is_unreadable(error):
+                raise
             return Crash(acknowledged=len(ledger.acknowledged), unreadable=str(error))
         return compare(ledger, read_found(folder / "found", first), crashed_ns, recovery_s)
     finally:

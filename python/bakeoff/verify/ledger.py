@@ -18,6 +18,7 @@ from ..model.durability import NOTHING, longest_loss_s
 
 #: A session, and the number of its record.
 Key = tuple[int, int]
+Kind = Literal["power cut", "kill"]
 Verdict = Literal["VIOLATED", "INCONCLUSIVE", "HELD", "OBSERVED", "N/A"]
 #: What the verdicts say, the worst first.
 MEANINGS: dict[Verdict, str] = {
@@ -138,13 +139,15 @@ def compare(ledger: Ledger, found: Found, crashed_ns: int, recovery_s: float = 0
 @dataclass(frozen=True)
 class Crashes:
     """Crashes of one kind on one system. promise: what may be lost, in the words of `bakeoff.model.durability`; "":
-    nobody says. whole: the data must be consistent afterwards. not_tried: why."""
+    nobody says. whole: the data must be consistent afterwards. not_tried: why; ended_early: why there are fewer than
+    were asked for."""
 
-    kind: Literal["power cut", "kill"]
+    kind: Kind
     crashes: Sequence[Crash] = ()
     promise: str = ""
     whole: bool = True
     not_tried: str = ""
+    ended_early: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -155,7 +158,7 @@ class Crashes:
             return "VIOLATED"
         if math.isinf(allowed_ms):
             return "OBSERVED"
-        busy = [crash for crash in self.crashes if not crash.is_idle]
+        busy = [crash for crash in self.crashes if not (crash.is_idle or crash.unreadable)]
         enough = len(busy) >= CRASHES_MIN and sum(crash.acknowledged for crash in busy) >= WRITES_MIN
         return "HELD" if enough else "INCONCLUSIVE"
 
@@ -192,6 +195,8 @@ class Crashes:
             parts.append(f"not readable afterwards: {unreadable[0]}")
         if back := [crash.recovery_s for crash in self.crashes if not crash.unreadable]:
             parts.append(f"readable again after {sorted(back)[len(back) // 2]:.1f} s (at most {max(back):.1f})")
+        if self.ended_early:
+            parts.append(f"ended early: {self.ended_early}")
         return f"{'; '.join(parts)}. {self._promised()}"
 
     def _promised(self) -> str:

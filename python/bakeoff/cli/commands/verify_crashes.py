@@ -23,12 +23,17 @@ def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     from ..progress import Line
 
     _refuse_other_checks(options)
+    seed = plan.record.seed if options.seed is None else options.seed
+    for warning in plan.warnings:
+        say(f"warning: {warning}")
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     view, found = Line(quiet=options.quiet), []
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         try:
-            for one in crash(plan, view.doing, cuts=options.cuts, kills=options.kills, work=options.work_dir):
+            for one in crash(
+                plan, view.doing, cuts=options.cuts, kills=options.kills, seed=seed, work=options.work_dir
+            ):
                 found.append(one)
                 if not options.json:
                     view.close()
@@ -54,8 +59,12 @@ def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
 
 def _refuse_other_checks(options: argparse.Namespace) -> None:
-    for name in ("schedule", "show", "histories", "fault", "search", "every_level"):
-        if getattr(options, name):
+    from ...schedule.verification import Asked
+
+    usual = {"seconds": Asked.seconds, "tries": Asked.tries}
+    for name in ("schedule", "show", "histories", "fault", "search", "every_level", *usual):
+        given = getattr(options, name)
+        if given is not False and given not in (None, [], usual.get(name)):
             raise PlanError(
                 f"--cuts and --kills replace the other checks, and --{name.replace('_', '-')} is of those",
                 where="bakeoff verify",
