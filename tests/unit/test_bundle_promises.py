@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from bakeoff.bundle.files import Layout
 from bakeoff.bundle.read import Bundle, unverified
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.model.boundary import StalenessProbe
 from bakeoff.report.answer import answer_of
 from bakeoff.report.tables import cells_table
-from builders.promises import checked, lists, verifying
+from builders.promises import checked, lists, under_load, verifying
 
 NAME = "verify/c01.json"
 ONE = {"session": 0, "node": 0, "outcome": "ok"}
@@ -109,6 +111,18 @@ def test_what_is_no_file_of_the_bundle_is_not_read(folder: Path, tmp_path: Path,
     bundle = Bundle.open(folder)
     assert bundle.verifications == []
     assert len(bundle.damage) == 1
+
+
+def test_a_run_whose_probe_has_a_proof_without_end_is_left_out(folder: Path) -> None:
+    run = Bundle.open(folder).runs[0]
+    proof = {"title": "stale-read", "reasons": [], "transactions": [{**ONE, "statements": ["r"] * 10_001}]}
+    report = under_load("VIOLATED", [{"count": 1, "proof": proof}])
+    probe = StalenessProbe(sessions=1, writes=1, reads=1, report=report, troubles=[])
+    BundleWriter(folder).run_result(run.model_copy(update={"staleness_probe": probe}))
+    bundle = Bundle.open(folder)
+    assert run.id not in [each.id for each in bundle.runs]
+    (why,) = bundle.unreadable_runs
+    assert "a proof of 1 transactions with up to 10,001 statements" in why
 
 
 def test_the_files_are_the_bundles_own() -> None:
