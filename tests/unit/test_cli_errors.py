@@ -320,7 +320,7 @@ def test_crashes_refuse_what_asks_for_other_checks(
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["--seed", "7"], "no --fault is named"),
+        (["--seed", "7"], "none is asked for"),
         (["--search", "3", "--fault", "kill", "--schedule", "P4"], "--schedule is about those"),
         (["--search", "3", "--fault", "kill", "--show", "P4"], "--show is about those"),
         (["--search", "3", "--fault", "kill", "--tries", "3"], "--tries is about those"),

@@ -96,7 +96,10 @@ def add(commands: Commands) -> None:
         " moment drawn from the seed (managed systems only); may be repeated",
     )
     p.add_argument(
-        "--seed", type=int, metavar="N", help="draw the moments of faults from this seed (default: the plan's)"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="draw the moments of faults and crashes from this seed (default: the plan's)",
     )
     p.add_argument(
         "--search",
@@ -223,11 +226,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
-    if options.seed is not None and not options.fault:
+    if options.seed is not None and not (options.fault or options.cuts or options.kills):
         raise PlanError(
-            "--seed draws the moments of faults, and no --fault is named",
+            "--seed draws the moments of faults and crashes, and none is asked for",
             where="bakeoff verify",
-            hint="name one, such as --fault kill, or leave --seed out",
+            hint="name one, such as --fault kill or --cuts 50, or leave --seed out",
         )
     for name in ("schedule", "show", "tries") if options.search else ():
         if getattr(options, name):
