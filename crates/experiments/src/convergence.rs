@@ -73,7 +73,7 @@ impl Convergence {
             rounds.push(self.play(key, &mut writers)?);
         }
         drop(writers);
-        let samples = self.samples(rounds.len())?;
+        let samples = self.samples(&rounds)?;
         let terms = Terms {
             deadline_ns: self.deadline.as_nanos() as i64,
             later: LATER,
@@ -128,7 +128,8 @@ impl Convergence {
         asked_ns: u64,
     ) -> Result<Write, Trouble> {
         let reply = writers[who].reply(self.stage.timeout);
-        if reply.as_ref().is_none_or(|reply| reply.is_lost) {
+        let is_answered = reply.as_ref().is_some_and(|reply| !reply.is_lost);
+        if !is_answered {
             writers[who] = self.writer(who)?;
         }
         let outcome = match &reply {
@@ -142,49 +143,73 @@ impl Convergence {
             session: who as u32,
             effect,
             outcome,
+            is_answered,
             call_ns: times.0 as i64,
             return_ns: times.1 as i64,
         })
     }
 
-    /// Until all nodes hold the same in the first rows, or it is too late, ever more slowly; and then a few more.
-    fn samples(&self, rows: usize) -> Result<Vec<Sample>, Trouble> {
-        let open = |node| Actor::open(&self.stage, node, node, &self.session_setup);
-        let readers = (0..self.stage.nodes()).map(open).collect::<Result<Vec<_>, _>>()?;
+    /// Until all nodes hold the same in the first rows, with every acknowledged write, or one sample was begun too late: ever
+    /// more slowly; and then a few more.
+    fn samples(&self, rounds: &[Round]) -> Result<Vec<Sample>, Trouble> {
+        let open = |node| self.reader(node).map(Some);
+        let mut readers = (0..self.stage.nodes()).map(open).collect::<Result<Vec<_>, _>>()?;
+        let rows = rounds.len();
         let read = format!("SELECT id, value FROM {TABLE} WHERE id < {rows} ORDER BY id");
         let begun = Instant::now();
         let mut samples: Vec<Sample> = vec![];
         loop {
-            samples.push(self.sample(&readers, &read));
-            if samples.last().and_then(Sample::agreed).is_some() {
+            let is_last = begun.elapsed() > self.deadline || self.stage.control.is_stopped();
+            let sample = self.sample(&mut readers, &read);
+            let is_settled = sample.is_settled(rounds);
+            samples.push(sample);
+            if is_settled {
                 break;
             }
-            if begun.elapsed() > self.deadline || self.stage.control.is_stopped() {
+            if is_last {
                 return Ok(samples);
             }
             sleep((begun.elapsed() / 20).max(POLL_MIN));
         }
         for _ in 0..LATER {
             sleep(LATER_PAUSE_MAX.min(self.duration / LATER as u32));
-            samples.push(self.sample(&readers, &read));
+            samples.push(self.sample(&mut readers, &read));
         }
         Ok(samples)
     }
 
-    fn sample(&self, readers: &[Actor], read: &str) -> Sample {
-        for reader in readers {
+    fn reader(&self, node: usize) -> Result<Actor, Trouble> {
+        Actor::open(&self.stage, node, node, &self.session_setup)
+    }
+
+    /// A session that was lost, or had no answer in time, is replaced before the next sample, if its node can be reached.
+    fn sample(&self, readers: &mut [Option<Actor>], read: &str) -> Sample {
+        for (node, reader) in readers.iter_mut().enumerate() {
+            if reader.is_none() {
+                *reader = self.reader(node).ok();
+            }
+        }
+        let asked_ns = now_ns() as i64;
+        for reader in readers.iter().flatten() {
             reader.ask(Act::Read(read.to_owned()));
         }
-        let rows = |reader: &Actor| match reader.reply(self.stage.timeout)?.answer {
-            StepAnswer::Rows { rows } => Some(
-                rows.into_iter()
-                    .map(|(id, value)| (id as u64, value))
-                    .collect::<Rows>(),
-            ),
-            _ => None,
+        let rows = |reader: &mut Option<Actor>| {
+            let reply = reader.as_ref()?.reply(self.stage.timeout);
+            if reply.as_ref().is_none_or(|reply| reply.is_lost) {
+                *reader = None;
+            }
+            match reply?.answer {
+                StepAnswer::Rows { rows } => Some(
+                    rows.into_iter()
+                        .map(|(id, value)| (id as u64, value))
+                        .collect::<Rows>(),
+                ),
+                _ => None,
+            }
         };
-        let nodes = readers.iter().map(rows).collect();
+        let nodes = readers.iter_mut().map(rows).collect();
         Sample {
+            asked_ns,
             at_ns: now_ns() as i64,
             nodes,
         }

@@ -77,7 +77,7 @@ impl Ledger {
             threads::spawn("session", "", move || {
                 let recorder = Arc::new(Recorder::new(0, 1, 1));
                 let lives = runner::of(stage.runner).block_on(recorder, false, async {
-                    insert(&stage, number, first, duration, &mut file, &opened).await
+                    insert(&stage, number, first, duration, &mut file, opened).await
                 });
                 let _ = done.send(lives);
             })?;
@@ -133,11 +133,12 @@ async fn insert(
     first: u64,
     duration: Duration,
     file: &mut File,
-    opened: &Sender<()>,
+    opened: Sender<()>,
 ) -> Result<(), Trouble> {
     let client = stage.driver.open(number as usize).await?;
     let mut session = open(stage, &*client, number as usize).await?;
     let _ = opened.send(());
+    drop(opened); // once all sessions are open, or failed, nobody waits for another
     let until_ns = now_ns() + duration.as_nanos() as u64;
     for count in first.. {
         if now_ns() >= until_ns || stage.control.is_stopped() {

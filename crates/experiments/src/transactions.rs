@@ -90,6 +90,8 @@ impl Transactions {
         let (columns, inserts, rows) = kind.rows();
         table.create(columns, &inserts, rows)?;
         let outcome = self.records(&kind, sink).and_then(|mut records| {
+            // Kept even if no node answers any more; `judged` adds what is left.
+            write_history(self.folder.as_deref(), kind.name(), &records)?;
             let after_ns = records.iter().map(|record| record.return_ns).max().unwrap_or(0);
             records.push(whole(self.left(&table, &*kind, sink)?, after_ns));
             Ok(records)
@@ -100,7 +102,8 @@ impl Transactions {
         Ok((kind.name(), self.judged(&*kind, &records)?))
     }
 
-    /// What is left in the table once all nodes have answered and agree, or what the first has when it is too late.
+    /// What is left in the table once all nodes have answered and agree, or what the first has when it is too late, whether
+    /// others answer or not.
     fn left<K: Kind>(&self, table: &Table<'_>, kind: &K, sink: &Sink) -> Result<Vec<MicroOp>, Trouble> {
         let begun = Instant::now();
         let patience = self.stage.timeout.max(self.nodes_back_within);
@@ -109,13 +112,13 @@ impl Transactions {
         }
         loop {
             let read = |place| table.on(place, async |session: &mut AnySql| kind.read_all(session).await);
-            let of_each: Result<Vec<Vec<MicroOp>>, Trouble> =
+            let of_each: Vec<Result<Vec<MicroOp>, Trouble>> =
                 (0..self.stage.places.len()).map(read).collect();
+            let agree = |pair: &[Result<_, _>]| matches!(pair, [Ok(one), Ok(other)] if one == other);
+            let is_agreed = of_each.windows(2).all(agree);
             let is_late = begun.elapsed() > patience || self.stage.control.is_stopped();
-            match of_each {
-                Ok(rows) if is_late || rows.windows(2).all(|pair| pair[0] == pair[1]) => {
-                    return Ok(rows.into_iter().next().unwrap_or_default());
-                }
+            match of_each.into_iter().next().unwrap_or(Ok(vec![])) {
+                Ok(rows) if is_late || is_agreed => return Ok(rows),
                 Err(trouble) if is_late || self.nodes_back_within.is_zero() => return Err(trouble),
                 _ => {
                     waiting(sink, begun);

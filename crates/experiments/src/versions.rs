@@ -71,7 +71,7 @@ impl At {
         match self.session.execute(self.write, &params).await.and_then(found) {
             Ok(()) => Ended::Ok,
             Err(error) => {
-                self.is_lost = error.connection_lost;
+                self.is_lost |= error.connection_lost;
                 ended(&error)
             }
         }
@@ -85,7 +85,7 @@ impl At {
             Ok(None | Some(0)) => (Ended::Ok, MicroOp::Read(key, Answer::Nothing)),
             Ok(Some(version)) => (Ended::Ok, MicroOp::Read(key, Answer::Value(version))),
             Err(error) => {
-                self.is_lost = error.connection_lost;
+                self.is_lost |= error.connection_lost;
                 (Ended::Fail, MicroOp::Unanswered(key))
             }
         }

@@ -25,6 +25,8 @@ pub struct Write {
     pub session: u32,
     pub effect: Effect,
     pub outcome: Outcome,
+    /// The server answered, even if with an unknown outcome: the connection was not lost, and the time was not over.
+    pub is_answered: bool,
     pub call_ns: i64,
     pub return_ns: i64,
 }
@@ -39,9 +41,10 @@ pub struct Round {
 /// Values by key; a deleted row is absent.
 pub type Rows = BTreeMap<u64, i64>;
 
-/// What each node held, read after all writes had ended. `None`: it did not answer.
+/// What each node held, read after all writes had ended: between asked_ns and at_ns. `None`: it did not answer.
 #[derive(Clone, Debug)]
 pub struct Sample {
+    pub asked_ns: i64,
     pub at_ns: i64,
     pub nodes: Vec<Option<Rows>>,
 }
@@ -52,6 +55,20 @@ impl Sample {
         let first = self.nodes.first()?.as_ref()?;
         let same = |rows: &Option<Rows>| rows.as_ref() == Some(first);
         self.nodes.iter().all(same).then_some(first)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.nodes.iter().all(Option::is_some)
+    }
+
+    /// No node that answered lacks an acknowledged write.
+    fn has_all(&self, rounds: &[Round]) -> bool {
+        faults(rounds, self).0.is_empty()
+    }
+
+    /// All nodes hold the same, with every acknowledged write.
+    pub fn is_settled(&self, rounds: &[Round]) -> bool {
+        self.agreed().is_some() && self.has_all(rounds)
     }
 }
 
@@ -83,7 +100,7 @@ pub struct Report {
     pub writes_unknown: u64,
     /// Each acknowledged write is on every node, or one that may have replaced it is.
     pub delivery: Property,
-    /// Each write had an outcome.
+    /// Each write that was answered had an outcome. Lost connections and timeouts decide nothing.
     pub termination: Property,
     /// Nothing is there that nobody wrote.
     pub validity: Property,
@@ -103,7 +120,8 @@ pub struct Report {
 const CONFLICTS_MIN: u64 = 100;
 const EXAMPLES_MAX: usize = 20;
 
-/// samples: by time, all read after the last write.
+/// samples: by time, all read after the last write. What differs, or is missing, counts only in a sample that was begun after
+/// the deadline: before it is ordinary lag.
 pub fn judge(rounds: &[Round], samples: &[Sample], terms: Terms) -> Report {
     let writes = || rounds.iter().flat_map(|round| &round.writes);
     let count = |outcome| writes().filter(|write| write.outcome == outcome).count() as u64;
@@ -117,25 +135,29 @@ pub fn judge(rounds: &[Round], samples: &[Sample], terms: Terms) -> Report {
     };
 
     let in_time = |sample: &Sample| sample.at_ns - quiet_ns <= terms.deadline_ns;
-    let converged = samples
-        .iter()
-        .position(|sample| in_time(sample) && sample.agreed().is_some());
+    let is_overdue = |sample: &&Sample| sample.asked_ns - quiet_ns >= terms.deadline_ns;
+    let overdue = samples.iter().find(is_overdue);
+    let first = |wanted: &dyn Fn(&Sample) -> bool| samples.iter().position(|one| in_time(one) && wanted(one));
+    let settled = first(&|sample| sample.is_settled(rounds));
+    let converged = settled.or_else(|| first(&|sample| sample.agreed().is_some()));
     let (differences, later) = match converged {
-        Some(at) => changes(samples, at),
-        None => {
-            let last = samples.iter().rfind(|sample| in_time(sample));
-            (last.or(samples.first()).map(differences).unwrap_or_default(), 0)
-        }
+        Some(at) => changes(rounds, samples, at),
+        None => (overdue.map(differences).unwrap_or_default(), 0),
     };
-    let all_answered = samples
-        .last()
-        .is_some_and(|sample| sample.nodes.iter().all(Option::is_some));
+    let is_delivered = first(&|sample| sample.is_complete() && sample.has_all(rounds)).is_some();
+    let lacking = overdue.filter(|_| settled.is_none());
+    let lost = lacking.map(|sample| faults(rounds, sample).0).unwrap_or_default();
+    let all_answered = samples.last().is_some_and(Sample::is_complete);
     let end = converged.map(|at| &samples[at]).or(samples.last());
-    let (lost, invalid) = end.map(|sample| faults(rounds, sample)).unwrap_or_default();
+    let invalid = end.map(|sample| faults(rounds, sample).1).unwrap_or_default();
     let pending: Vec<String> = rounds.iter().flat_map(Round::without_outcome).collect();
-    let delivery = property(&lost, exposed && all_answered);
+    let is_undecided = writes().any(|write| write.outcome == Outcome::Unknown && write.is_answered);
+    let delivery = property(&lost, exposed && is_delivered);
     let validity = property(&invalid, exposed && all_answered);
-    let termination = property(&pending, exposed);
+    let termination = Property {
+        verdict: Verdict::of(true, is_undecided, exposed && pending.is_empty()),
+        ..property(&pending, exposed)
+    };
     let convergence = property(&differences, exposed && all_answered && later >= terms.later);
     let (last_acknowledged_won, other_won) = winners(rounds, end.and_then(Sample::agreed));
     let four = [&delivery, &termination, &validity, &convergence].map(|one| one.verdict);
@@ -275,18 +297,22 @@ fn differences(sample: &Sample) -> Vec<String> {
     keys.into_iter().filter_map(differing).collect()
 }
 
-/// What changed after the nodes had agreed, and how many samples of all nodes followed.
-fn changes(samples: &[Sample], agreed_at: usize) -> (Vec<String>, usize) {
+/// What changed after the nodes had agreed, and how many samples of all nodes followed. A write with an unknown outcome may
+/// take effect at any time: its row may change.
+fn changes(rounds: &[Round], samples: &[Sample], agreed_at: usize) -> (Vec<String>, usize) {
     let (mut found, mut later) = (vec![], 0);
     let Some(before) = samples[agreed_at].agreed() else {
         return (found, later);
     };
+    let has_unknown = |round: &&Round| round.without_outcome().next().is_some();
+    let open: BTreeSet<u64> = rounds.iter().filter(has_unknown).map(|round| round.key).collect();
+    let differs = |key: &u64, rows: &Rows| !open.contains(key) && before.get(key) != rows.get(key);
     for sample in &samples[agreed_at + 1..] {
-        later += usize::from(sample.nodes.iter().all(Option::is_some));
+        later += usize::from(sample.is_complete());
         for (node, rows) in (0..).zip(&sample.nodes) {
             let Some(rows) = rows else { continue };
             let keys: BTreeSet<&u64> = before.keys().chain(rows.keys()).collect();
-            for key in keys.into_iter().filter(|key| before.get(key) != rows.get(key)) {
+            for key in keys.into_iter().filter(|key| differs(key, rows)) {
                 let value = |rows: &Rows| shown(rows.get(key).copied());
                 found.push(format!(
                     "key {key} had {} when all nodes agreed, and later {} on node {node}",

@@ -14,6 +14,7 @@ const TERMS: Terms = Terms {
 };
 const NODES: usize = 3;
 const ROUNDS: u64 = 240;
+const NONE: [&str; 0] = [];
 
 /// What happened, and what a store of one order has in the end.
 struct Store {
@@ -56,6 +57,7 @@ fn store(seed: u64, with_unknown: bool) -> Store {
                 session: session as u32,
                 effect,
                 outcome,
+                is_answered: outcome != Outcome::Unknown,
                 call_ns: now_ns + random.below(100) as i64,
                 return_ns: now_ns + 100 + random.below(100) as i64,
             });
@@ -71,18 +73,19 @@ fn store(seed: u64, with_unknown: bool) -> Store {
 }
 
 impl Store {
-    /// One node is late at first; then all have the rows of `node_rows`, in this and 5 later samples.
+    /// One node is early; then all have the rows of `node_rows`, in this and 5 later samples, of which the last is overdue.
     fn samples(&self, node_rows: impl Fn(usize) -> Rows) -> Vec<Sample> {
         let late = |node: usize| match node {
             0 => node_rows(0),
             _ => self.rounds.iter().map(|round| (round.key, 0)).collect(),
         };
         let sample = |after_ms: i64, rows: &dyn Fn(usize) -> Rows| Sample {
+            asked_ns: self.quiet_ns + (after_ms - 1) * MS,
             at_ns: self.quiet_ns + after_ms * MS,
             nodes: (0..NODES).map(|node| Some(rows(node))).collect(),
         };
         let mut samples = vec![sample(1, &late)];
-        samples.extend((0..6).map(|later| sample(20 + 1_000 * later, &node_rows)));
+        samples.extend((0..6).map(|later| sample(20 + 2_000 * later, &node_rows)));
         samples
     }
 
@@ -93,6 +96,14 @@ impl Store {
     fn key_of(&self, wanted: impl Fn(&Round) -> bool) -> u64 {
         self.rounds.iter().find(|round| wanted(round)).unwrap().key
     }
+}
+
+fn delayed(mut samples: Vec<Sample>, by_ns: i64) -> Vec<Sample> {
+    for sample in &mut samples {
+        sample.asked_ns += by_ns;
+        sample.at_ns += by_ns;
+    }
+    samples
 }
 
 fn violated(report: &Report) -> Vec<&'static str> {
@@ -138,10 +149,18 @@ fn copies_that_agree_in_any_order_are_not_accused() {
 #[test]
 fn a_write_without_an_outcome_may_have_happened_or_not() {
     for seed in 0..100 {
-        let store = store(seed, true);
-        let report = store.judged(&store.samples(|_| store.rows.clone()));
-        assert_eq!(violated(&report), ["termination"], "seed {seed}: {report:#?}");
+        let mut store = store(seed, true);
+        let samples = store.samples(|_| store.rows.clone());
+        let report = store.judged(&samples);
+        assert_eq!(violated(&report), NONE, "seed {seed}: {report:#?}");
+        assert_eq!(report.termination.verdict, Verdict::Inconclusive);
         assert_eq!(report.termination.count, report.writes_unknown);
+
+        // The server itself did not know.
+        let mut writes = store.rounds.iter_mut().flat_map(|round| &mut round.writes);
+        let unknown = writes.find(|write| write.outcome == Outcome::Unknown);
+        unknown.unwrap().is_answered = true;
+        assert_eq!(violated(&store.judged(&samples)), ["termination"]);
     }
 }
 
@@ -163,6 +182,10 @@ fn a_lost_update_is_found_although_all_nodes_agree() {
                 report.delivery
             );
             assert!(report.delivered_after_ns.iter().all(Option::is_none));
+            let in_time = store.samples(|_| rows.clone());
+            let report = store.judged(&in_time[..6]);
+            assert_eq!(violated(&report), NONE, "it may yet arrive");
+            assert_eq!(report.delivery.verdict, Verdict::Inconclusive);
         }
     }
 }
@@ -220,12 +243,10 @@ fn a_node_that_differs_is_found() {
 #[test]
 fn copies_that_agree_too_late_or_change_afterwards_are_found() {
     let store = store(1, false);
-    let mut late = store.samples(|_| store.rows.clone());
-    late.iter_mut()
-        .for_each(|sample| sample.at_ns += TERMS.deadline_ns);
+    let late = delayed(store.samples(|_| store.rows.clone()), TERMS.deadline_ns);
     let report = store.judged(&late);
     assert_eq!(report.converged_after_ns, None);
-    assert_eq!(violated(&report), ["convergence"]);
+    assert_eq!(violated(&report), ["delivery", "convergence"]);
 
     let key = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
     for node in 0..NODES {
@@ -236,6 +257,58 @@ fn copies_that_agree_too_late_or_change_afterwards_are_found() {
         assert_eq!(violated(&report), ["convergence"], "node {node}: {report:#?}");
         assert!(report.convergence.examples[0].ends_with(&format!("on node {node}")));
     }
+}
+
+#[test]
+fn lag_before_the_deadline_is_no_difference() {
+    let store = store(1, false);
+    let samples = store.samples(|_| store.rows.clone());
+    // They differed in time, and agreed when it was too late: nobody saw since when.
+    let between = delayed(samples.clone(), TERMS.deadline_ns - 10 * MS);
+    let mut hanging = vec![samples[0].clone(); 2];
+    hanging[1].at_ns += 2 * TERMS.deadline_ns; // asked in time, answered too late
+    let mut silent = vec![samples[0].clone(), samples[6].clone()];
+    silent[1].nodes[1] = None;
+    for samples in [between, hanging, silent] {
+        let report = store.judged(&samples);
+        assert_eq!(violated(&report), NONE, "{report:#?}");
+        assert_eq!(report.converged_after_ns, None);
+        assert_eq!(report.convergence.verdict, Verdict::Inconclusive);
+        assert_eq!(report.delivery.verdict, Verdict::Inconclusive);
+    }
+}
+
+#[test]
+fn copies_that_agree_before_the_writes_arrive_have_not_converged_yet() {
+    let store = store(1, false);
+    let mut samples = store.samples(|_| store.rows.clone());
+    samples[0].nodes[0] = samples[0].nodes[1].clone(); // as before any write
+    let report = store.judged(&samples);
+    assert_eq!(report.verdict, Verdict::Held, "{report:#?}");
+    assert_eq!(report.converged_after_ns.map(|ns| ns / MS), Some(20));
+}
+
+#[test]
+fn a_write_with_an_unknown_outcome_may_take_effect_late() {
+    let mut store = store(1, false);
+    let key = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
+    let mut samples = store.samples(|_| store.rows.clone());
+    let value = if store.rows[&key] == 7 { 3 } else { 7 };
+    for sample in &mut samples[4..] {
+        for rows in sample.nodes.iter_mut().flatten() {
+            rows.insert(key, value);
+        }
+    }
+    assert_eq!(violated(&store.judged(&samples)), ["convergence"]);
+
+    let round = store.rounds.iter_mut().find(|round| round.key == key).unwrap();
+    let late = round
+        .writes
+        .iter_mut()
+        .find(|write| write.effect == Effect::Set(value));
+    let late = late.unwrap();
+    (late.outcome, late.is_answered) = (Outcome::Unknown, false);
+    assert_eq!(violated(&store.judged(&samples)), NONE);
 }
 
 #[test]
