@@ -169,7 +169,7 @@ fn a_lost_update_is_found_although_all_nodes_agree() {
     for seed in 0..100 {
         let store = store(seed, false);
         let counter = store.key_of(|round| round.key % 3 == 1 && all_ok(round));
-        let register = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
+        let register = store.key_of(|round| round.key.is_multiple_of(3) && all_ok(round));
         for (key, value, words) in [(counter, 8, "has 8"), (register, 0, "has 0")] {
             let mut rows = store.rows.clone();
             rows.insert(key, value); // 3 + 5 of 3 + 5 + 7; or as if nobody had written
@@ -196,9 +196,9 @@ fn a_value_that_nobody_wrote_is_found_and_one_that_was_refused() {
         let store = store(seed, false);
         let refused = |round: &Round| {
             let at = |write: &Write| write.outcome == Outcome::Fail && write.effect == Effect::Set(7);
-            round.key % 3 == 0 && round.writes.iter().any(at)
+            round.key.is_multiple_of(3) && round.writes.iter().any(at)
         };
-        let any = |round: &Round| round.key % 3 == 0;
+        let any = |round: &Round| round.key.is_multiple_of(3);
         for (key, value) in [
             (store.key_of(any), 42),
             (store.key_of(any), -1),
@@ -222,7 +222,7 @@ fn a_value_that_nobody_wrote_is_found_and_one_that_was_refused() {
 fn a_node_that_differs_is_found() {
     for seed in 0..100 {
         let store = store(seed, false);
-        let key = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
+        let key = store.key_of(|round| round.key.is_multiple_of(3) && all_ok(round));
         let mut other = store.rows.clone();
         other.insert(key, if store.rows[&key] == 3 { 5 } else { 3 });
         let with = |node| match node {
@@ -248,7 +248,7 @@ fn copies_that_agree_too_late_or_change_afterwards_are_found() {
     assert_eq!(report.converged_after_ns, None);
     assert_eq!(violated(&report), ["delivery", "convergence"]);
 
-    let key = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
+    let key = store.key_of(|round| round.key.is_multiple_of(3) && all_ok(round));
     for node in 0..NODES {
         let mut flapping = store.samples(|_| store.rows.clone());
         let value = if store.rows[&key] == 7 { 3 } else { 7 };
@@ -291,7 +291,7 @@ fn copies_that_agree_before_the_writes_arrive_have_not_converged_yet() {
 #[test]
 fn a_write_with_an_unknown_outcome_may_take_effect_late() {
     let mut store = store(1, false);
-    let key = store.key_of(|round| round.key % 3 == 0 && all_ok(round));
+    let key = store.key_of(|round| round.key.is_multiple_of(3) && all_ok(round));
     let mut samples = store.samples(|_| store.rows.clone());
     let value = if store.rows[&key] == 7 { 3 } else { 7 };
     for sample in &mut samples[4..] {
