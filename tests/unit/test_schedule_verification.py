@@ -120,7 +120,7 @@ def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_mak
     assert again.words == []
 
 
-def test_other_checks_than_those_that_were_made_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_checks_than_those_that_were_made_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carried_out(tmp_path / "b", monkeypatch)
     longer = "[verify]\nseconds = 60"
     assert len(unverified(plan(verify=longer).record, Bundle.open(tmp_path / "b"))) == 4

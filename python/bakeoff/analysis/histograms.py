@@ -256,7 +256,7 @@ def _decode_plain(data: bytes) -> tuple[Int64Array, Int64Array]:
 
 def _buckets(data: NDArray[np.uint8]) -> tuple[Int64Array, Int64Array]:
     """Indices and counts from zig-zag LEB128, all at once: seven bits a byte, low ones first, the top bit says that
-    more follow. Nearly all numbers have one byte; those of more stand in the place of their first byte."""
+    more follow. Nearly all numbers have one byte; a longer one is put at the place of its first byte."""
     steps, counts = _STEPS_OF_BYTE.take(data), _COUNT_OF_BYTE.take(data)
     more = (data >= 0x80).nonzero()[0]
     if more.size:
