@@ -18,7 +18,9 @@ SHORT = (*QUIET, "--tries", "1", "--schedule", "G0")
 
 
 def verified(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = bakeoff("verify", write_plan(folder, PLAN.format(system="mariadb")), *SHORT, *arguments, cwd=folder)
+    done = bakeoff(
+        "verify", write_plan(folder, PLAN.format(system="mariadb", options="")), *SHORT, *arguments, cwd=folder
+    )
     assert done.code == 0, done.err
     (found,) = json.loads(done.out)["verified"]
     return dict(found)
@@ -39,7 +41,7 @@ def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path, mari
 def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(
     tmp_path: Path, mariadb_program: Installation
 ) -> None:
-    plan = write_plan(tmp_path, PLAN.format(system="mariadb"))
+    plan = write_plan(tmp_path, PLAN.format(system="mariadb", options=""))
     search = ("--seconds", "0.5", "--fault", "freeze", "--search", "2", "--seed", "3")
     done = bakeoff("verify", plan, *QUIET, *search, cwd=tmp_path)
     assert done.code == 0, done.err
@@ -60,6 +62,6 @@ def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, system: str, arguments: tuple[str, ...], words: str) -> None:
-    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system=system)), *arguments, cwd=tmp_path)
+    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system=system, options="")), *arguments, cwd=tmp_path)
     assert done.code == 2
     assert words in done.err
