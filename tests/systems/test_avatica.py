@@ -24,7 +24,7 @@ from rust_tests import needs_cargo, run_driver_tests
 def version() -> str:
     """Skips where the JDK is missing, or the server can neither be found nor fetched."""
     if why := JAVA.lacks():
-        pytest.skip(why)
+        pytest.skip(f"HSQLDB's server needs a JDK: {why}")
     here = SOURCES.here()
     return here[0].version if here else fetched(SOURCES, "1.27")
 

@@ -31,7 +31,7 @@ PASSWORD = "BAKEOFF_TEST_DYNAMODB_PASSWORD"
 def version() -> str:
     """Skips where there is no JDK, or the jars can neither be found nor fetched."""
     if lacking := JAVA.lacks():
-        pytest.skip(lacking)
+        pytest.skip(f"DynamoDB Local needs a JDK: {lacking}")
     return fetched(SOURCES, "2.6")
 
 

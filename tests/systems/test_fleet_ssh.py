@@ -49,7 +49,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         with started(tmp_path_factory.mktemp("home")) as found:
             yield found
     except NoSshd as why:
-        pytest.skip(str(why))
+        pytest.skip(f"no load machines by SSH: {why}")
 
 
 @pytest.fixture

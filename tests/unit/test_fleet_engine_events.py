@@ -44,21 +44,21 @@ class ByHand(Engines):
 def test_all_clients_are_ready_in_their_own_order_and_warnings_are_kept() -> None:
     lines = ByHand(2)
     for client, line in ((1, READY.replace("7", "8")), (0, WARNING), (0, READY.encode())):
-        lines.told(client, line)
+        lines.receive(client, line)
     assert [ready.pid for ready in lines.wait_ready(60)] == [7, 8]
     assert [(client, warning.what) for client, warning in lines.warnings] == [(0, "clock_source is hpet")]
 
 
 def test_a_client_that_is_late_is_counted() -> None:
     lines = ByHand(3)
-    lines.told(0, READY)
+    lines.receive(0, READY)
     with pytest.raises(EngineError, match="2 of 3 clients were not ready within 0 s"):
         lines.wait_ready(0.05)
 
 
 def test_what_the_engine_says_went_wrong_is_passed_on() -> None:
     lines = ByHand(1)
-    lines.told(0, '{"event":"error","what":"no such table","where":"load","hint":"make it","kind":"usage"}')
+    lines.receive(0, '{"event":"error","what":"no such table","where":"load","hint":"make it","kind":"usage"}')
     with pytest.raises(EngineTrouble) as caught:
         list(lines.events())
     assert (caught.value.where, caught.value.hint, caught.value.exit_code) == ("run 1, load", "make it", 2)
@@ -74,7 +74,7 @@ def test_a_client_that_ends_without_a_result_is_named_with_its_last_words() -> N
 
 def test_one_that_is_lost_is_reported_in_the_words_of_who_lost_it_after_all_it_reported_before() -> None:
     lines = ByHand(2)
-    lines.told(0, READY)
+    lines.receive(0, READY)
     lines.lost(0, EngineError("load0 was lost", where="run 1"))
     events = lines.events()
     assert isinstance(next(events)[1], Ready)
@@ -84,7 +84,7 @@ def test_one_that_is_lost_is_reported_in_the_words_of_who_lost_it_after_all_it_r
 
 def test_silence_is_a_clients_own_and_a_line_of_another_does_not_excuse_it() -> None:
     lines = ByHand(2)
-    lines.told(0, READY)
+    lines.receive(0, READY)
     with pytest.raises(EngineError, match="client 0 on load0 has sent nothing for 0 s"):
         list(lines.events(silence_s=0.0))
     assert lines.silent
@@ -92,8 +92,8 @@ def test_silence_is_a_clients_own_and_a_line_of_another_does_not_excuse_it() -> 
 
 def test_time_in_which_an_event_is_handled_is_no_silence() -> None:
     lines = ByHand(1)
-    lines.told(0, READY)
-    lines.told(0, READY)
+    lines.receive(0, READY)
+    lines.receive(0, READY)
     events = lines.events(silence_s=0.3)
     next(events)
     time.sleep(0.5)

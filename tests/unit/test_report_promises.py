@@ -31,7 +31,7 @@ BROKEN = checked("c01", seen=["P4", "G1a", "G2"], judged=[lists("VIOLATED", CIRC
 NOTHING = checked("c02", system="sqlite_full", not_applicable="it has no transactions in SQL", schedules=[])
 
 
-def told(folder: Path, *records: VerificationRecord) -> tuple[Bundle, Answer]:
+def reported(folder: Path, *records: VerificationRecord) -> tuple[Bundle, Answer]:
     bundle = verifying(folder / "b", *records)
     return bundle, answer_of(bundle)
 
@@ -44,7 +44,7 @@ def test_without_verify_nothing_is_said_of_promises(tmp_path: Path) -> None:
 
 
 def test_each_system_has_a_verdict_and_one_without_sql_never_a_pass(tmp_path: Path) -> None:
-    bundle, found = told(tmp_path, HELD, NOTHING)
+    bundle, found = reported(tmp_path, HELD, NOTHING)
     assert {cell.contestant: cell.promise for cell in found.cells} == {"mariadb": "HELD", "sqlite_full": "N/A"}
     text = render_text(found)
     assert re.search(r"mariadb +[\d,]+ +\S+ to \S+ +HELD", text)
@@ -54,7 +54,7 @@ def test_each_system_has_a_verdict_and_one_without_sql_never_a_pass(tmp_path: Pa
 
 
 def test_a_violation_is_on_the_first_screen_in_the_comparison_and_in_the_exit_code(tmp_path: Path) -> None:
-    bundle, found = told(tmp_path, BROKEN, NOTHING)
+    bundle, found = reported(tmp_path, BROKEN, NOTHING)
     words = "mariadb violates what serializable promises: aborted read (G1a), lost update (P4), 2 more"
     assert found.first.certainty == "shown"
     assert found.first.doubt_words.startswith(f"but {words}; ")
@@ -69,14 +69,14 @@ def test_a_violation_is_on_the_first_screen_in_the_comparison_and_in_the_exit_co
 
 
 def test_what_was_not_checked_is_no_pass_either(tmp_path: Path) -> None:
-    bundle, found = told(tmp_path, HELD)
+    bundle, found = reported(tmp_path, HELD)
     assert {cell.contestant: cell.promise for cell in found.cells} == {"mariadb": "HELD", "sqlite_full": "not checked"}
     assert found.headline[0] == "What they promise was not checked: sqlite_full at read-committed."
     assert code_of(bundle, found) is ExitCode.CHECK_FAILED
 
 
 def test_each_violation_has_a_page_with_a_column_for_each_session(tmp_path: Path) -> None:
-    bundle, found = told(tmp_path, BROKEN, NOTHING)
+    bundle, found = reported(tmp_path, BROKEN, NOTHING)
     page = write_report(bundle, tmp_path / "out", found).html.read_text()
     assert [int(number) for number in re.findall(r'id="violation-(\d+)"', page)] == [1, 2, 3, 4]
     assert page.count('href="#violation-1"') == 1
@@ -126,7 +126,7 @@ def test_a_violation_in_an_attempt_that_does_not_count_is_one(tmp_path: Path) ->
 
 
 def test_the_worst_of_several_answers_is_that_of_a_cell(tmp_path: Path) -> None:
-    bundle, _ = told(tmp_path, HELD, NOTHING)
+    bundle, _ = reported(tmp_path, HELD, NOTHING)
     open_one = checked("c01", judged=[lists("INCONCLUSIVE")])
     for order in ([HELD, open_one], [open_one, HELD]):
         bundle.verifications = order
@@ -146,14 +146,14 @@ def test_what_servers_said_is_text_on_the_page(tmp_path: Path) -> None:
     tried = BROKEN.schedules[1].tries[0].model_copy(update={"steps": steps})
     schedules = [BROKEN.schedules[1].model_copy(update={"tries": [tried]})]
     hostile = BROKEN.model_copy(update={"schedules": schedules, "label": evil, "product": evil, "level": evil})
-    bundle, found = told(tmp_path, hostile, NOTHING)
+    bundle, found = reported(tmp_path, hostile, NOTHING)
     page = write_report(bundle, tmp_path / "out", found).html.read_text()
     assert "<script>alert" not in page
     assert "\u202e" not in page + render_text(found)
 
 
 def test_the_verdict_is_a_column_of_exported_tables(tmp_path: Path) -> None:
-    bundle, _ = told(tmp_path, BROKEN, NOTHING)
+    bundle, _ = reported(tmp_path, BROKEN, NOTHING)
     table = cells_table(bundle, [])
     assert table["promise"].to_pylist() == ["VIOLATED", "N/A"]
     assert "| promise |" in as_markdown(table)
@@ -181,6 +181,6 @@ def test_bundles_that_are_compared_say_whose_promise_is_violated(tmp_path: Path)
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "OBSERVED"])
 def test_other_verdicts_are_said_and_end_as_done(tmp_path: Path, verdict: str) -> None:
     said = {"allowed": None} if verdict == "OBSERVED" else {"judged": [lists(verdict)]}
-    bundle, found = told(tmp_path, checked("c01", **said), NOTHING)
+    bundle, found = reported(tmp_path, checked("c01", **said), NOTHING)
     assert found.cells[0].promise == verdict
     assert code_of(bundle, found) is ExitCode.DONE

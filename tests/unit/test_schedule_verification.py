@@ -17,7 +17,7 @@ from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.verify import Subject, subjects
 from bakeoff.schedule import conductor
 from bakeoff.schedule.conductor import Conductor, View
-from bakeoff.schedule.staleness_probe import staleness_probe
+from bakeoff.schedule.verification import staleness_probe
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.bundles import _info, _machine
 from builders.plans import MARIADB, SQLITE, read
@@ -73,7 +73,7 @@ def test_the_time_of_checks_is_estimated_by_what_is_asked() -> None:
     assert verify_s(sqlite, short) < 1 < 24 < verify_s(sqlite, whole) < 60
 
 
-class Told(View):
+class Heard(View):
     def __init__(self) -> None:
         self.words: list[str] = []
         self.records: list[VerificationRecord] = []
@@ -85,10 +85,10 @@ class Told(View):
         self.records.append(record)
 
 
-def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "", verify: str = "[verify]") -> Told:
+def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "", verify: str = "[verify]") -> Heard:
     """The checks of a plan all of whose runs are done. fails: the system whose server dies."""
     asked = plan(verify=verify)
-    told, writer = Told(), BundleWriter(folder)
+    heard, writer = Heard(), BundleWriter(folder)
     if (folder / "bundle.json").exists():
         writer.info = Bundle.open(folder).info
         writer.plan(asked.record)
@@ -104,8 +104,8 @@ def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "", 
     monkeypatch.setattr(conductor, "verify_level", verify_level)
     monkeypatch.setattr(Conductor, "_make_all", lambda self: None)
     monkeypatch.setattr(Conductor, "_instance", lambda self, cell: type("Instance", (), {"start": lambda _: None})())
-    Conductor(asked, writer, told).carry_out()
-    return told
+    Conductor(asked, writer, heard).carry_out()
+    return heard
 
 
 def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_makes_up_for_it(
@@ -164,7 +164,7 @@ def test_a_level_in_the_sessions_of_a_system_is_refused_before_the_first_run(
     )
     monkeypatch.setattr(Conductor, "_make_all", lambda self: pytest.fail("a run was made"))
     with pytest.raises(PlanError, match="`transaction_isolation` sets the level of every session"):
-        Conductor(asked, BundleWriter(tmp_path), Told()).carry_out()
+        Conductor(asked, BundleWriter(tmp_path), Heard()).carry_out()
 
 
 def test_a_server_that_only_follows_a_cluster_is_refused_with_the_first_run(
@@ -177,7 +177,7 @@ def test_a_server_that_only_follows_a_cluster_is_refused_with_the_first_run(
     monkeypatch.setattr(Conductor, "_give_data", lambda *_: None)
     asked = plan()
     with pytest.raises(PlanError, match="n4 is no member of the cluster galera"):
-        Conductor(asked, BundleWriter(tmp_path), Told())._instance(asked.cells[0])
+        Conductor(asked, BundleWriter(tmp_path), Heard())._instance(asked.cells[0])
 
 
 def test_a_verdict_is_of_cells_that_were_added_later_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bakeoff.verify.convergence import judged_convergence
-from bakeoff.verify.histories import proof_words
+from bakeoff.verify.histories import judged_convergence, proof_words
 
 
 def report(verdict: str = "HELD", **broken: list[str]) -> dict[str, Any]:

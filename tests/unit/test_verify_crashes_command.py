@@ -31,14 +31,14 @@ def test_options_of_other_checks_are_refused(other: dict[str, Any]) -> None:
 def test_the_seed_is_the_one_given_and_warnings_are_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seed: int | None
 ) -> None:
-    told: list[int] = []
+    seeds: list[int] = []
 
     def crash(*_: object, seed: int, **__: object) -> Iterator[crashes.Survived]:
-        told.append(seed)
+        seeds.append(seed)
         yield crashes.Survived("null", crashes=[Crashes("power cut", not_tried="it stores nothing")])
 
     monkeypatch.setattr(crashes, "crash", crash)
     plan = replace(read(), warnings=["the disk is slow"])
     assert crash_systems(plan, Namespace(**{**USUAL, "seed": seed})) == 0
-    assert told == [plan.record.seed if seed is None else seed]
+    assert seeds == [plan.record.seed if seed is None else seed]
     assert "warning: the disk is slow" in capsys.readouterr().err

@@ -12,8 +12,7 @@ from bakeoff.model.boundary import Progress
 from bakeoff.model.faults import FaultKind
 from bakeoff.provision.server import LOG_KEPT
 from bakeoff.schedule.faults_meanwhile import FaultsMeanwhile
-from bakeoff.verify.fault_search import search
-from bakeoff.verify.wanted_faults import KINDS, WantedFaults, claim_after, draw, fault_words
+from bakeoff.verify.faults import KINDS, WantedFaults, claim_after, draw, fault_words, search
 
 NODES = ("n1", "n2", "n3")
 

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.plan.verify import refuse_level_of_session
-from bakeoff.schedule.promised import promised, refuse_outsiders
+from bakeoff.plan.verify import promised, refuse_level_of_session, refuse_outsiders
 
 
 def cell(**options: Any) -> Any:

@@ -106,7 +106,7 @@ class _End:
 
 class Engines(ABC):
     """The clients of one phase of one run. Leaving the context ends them all, whatever happened. Errors are
-    EngineError, or EngineTrouble with the engine's own words. All but `mark` is called from one thread; `told`, `ended`
+    EngineError, or EngineTrouble with the engine's own words. All but `mark` is called from one thread; `receive`, `ended`
     and `lost` from any, in the order in which a client's lines came."""
 
     def __init__(self, where: str) -> None:
@@ -155,7 +155,7 @@ class Engines(ABC):
         self._told.append(_Told(name))
         return len(self._told) - 1
 
-    def told(self, client: int, line: str | bytes) -> None:
+    def receive(self, client: int, line: str | bytes) -> None:
         self._lines.put((client, line))
 
     def ended(self, client: int, code: int, last_words: str) -> None:

@@ -115,7 +115,7 @@ class LocalEngines(Engines):
         stdout = client.process.stdout
         assert stdout is not None
         for line in stdout:
-            self.told(number, line)
+            self.receive(number, line)
         stdout.close()
         self.ended(number, client.process.wait(), _tail(client.log))
 

@@ -40,7 +40,7 @@ class Listening(Protocol):
 
     where: str
 
-    def told(self, client: int, line: str | bytes) -> None: ...
+    def receive(self, client: int, line: str | bytes) -> None: ...
 
     def ended(self, client: int, code: int, last_words: str) -> None: ...
 
@@ -296,7 +296,7 @@ class Link:
     def _take_lines(self, part: bytes) -> None:
         *whole, rest = part.split(b"\n")
         for piece in whole:
-            self._lines.told(self._client, b"".join([*self._line, piece]))
+            self._lines.receive(self._client, b"".join([*self._line, piece]))
             self._line, self._line_bytes = [], 0
         self._line.append(rest)
         self._line_bytes += len(rest)

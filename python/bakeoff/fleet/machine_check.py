@@ -66,7 +66,7 @@ def check_machines(host: LoadMachines, servers: Servers) -> list[CheckedMachine]
         if not each.over.wait(max(0.0, deadline - time.monotonic())):
             each.lose(f"it did not answer within {_CHECK_TIMEOUT_S:.0f} s")
     host.await_ended([machine.address for machine in machines])
-    return [each.told() for each in visits]
+    return [each.checked() for each in visits]
 
 
 class _NoEngines:
@@ -77,7 +77,7 @@ class _NoEngines:
     def __init__(self) -> None:
         self.why: BakeoffError | None = None
 
-    def told(self, client: int, line: str | bytes) -> None: ...
+    def receive(self, client: int, line: str | bytes) -> None: ...
 
     def ended(self, client: int, code: int, last_words: str) -> None: ...
 
@@ -93,7 +93,7 @@ class _Check(Link):
         self._servers = servers
         self._visited = CheckedMachine(machine.name)
 
-    def told(self) -> CheckedMachine:
+    def checked(self) -> CheckedMachine:
         visited, why = self._visited, self._visitors.why
         if why is not None:
             visited.unfit, visited.hint = why.what, why.hint

@@ -1,17 +1,21 @@
-"""What of a plan can be checked: each of its systems at each of its levels of isolation, once for each set of its
-options."""
+"""What of a plan can be checked, each of its systems at each of its levels of isolation, once for each set of its
+options; and what is promised of that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from ..errors import PlanError
 from ..fleet.engine_program import listed
 from ..model.boundary import IsolationName
+from ..model.isolation import allowed_anomalies
+from ..model.levels import TABLE_FORMAT
+from ..model.records.bundle import FactsRecord
 from ..model.resolve import ListedDriver
 from ..systems import SYSTEMS
+from ..systems.base import System
 from .grid import words_of_levels
 from .resolved import Cell, ResolvedPlan
 
@@ -20,7 +24,7 @@ _UNTRIED = ("avatica",)
 #: What the label of a subject leaves out: it is named next to it.
 _NAMED_APART = ("system", "isolation")
 #: Session variables that decide the level.
-_LEVELS = ("transaction_isolation", "tx_isolation", "default_transaction_isolation")
+_LEVEL_VARIABLES = ("transaction_isolation", "tx_isolation", "default_transaction_isolation")
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,33 @@ def refuse_level_of_session(cell: Cell) -> None:
     """A variable of the plan's sessions would replace the level that is verified. Raises PlanError."""
     session = cell.system_options.get("session") or {}
     for name in session:
-        if name.lower() in _LEVELS:
+        if name.lower() in _LEVEL_VARIABLES:
             raise PlanError(
                 f"`{name}` sets the level of every session, and so replaces the one that is verified",
                 where=f"systems.{cell.record.system}.session.{name}",
                 hint='leave it out, and name the level with isolation = "..."',
+            )
+
+
+def promised(cell: Cell, facts: FactsRecord, settings: Mapping[str, str], level: str) -> tuple[str, ...] | None:
+    """Anomalies that the vendor's words allow; None where nobody knows. Those words are InnoDB's, and say nothing of
+    tables of another storage engine. settings: as sessions have them."""
+    engine = facts.settings.get("default_storage_engine", "InnoDB")
+    if cell.system_options.get(TABLE_FORMAT) == "rocksdb" or engine.lower() != "innodb":
+        return None
+    return allowed_anomalies(facts.product, facts.version, settings, level)
+
+
+def refuse_outsiders(system: System) -> None:
+    """Of an existing cluster whose nodes all take writes: a server that only follows it would be written to. Raises
+    PlanError."""
+    if system.managed or not system.multi_writer:
+        return
+    for node in system.nodes():
+        if node.facts().settings.get("wsrep_on", "OFF").upper() not in ("ON", "1"):
+            raise PlanError(
+                f"{node.name} is no member of the cluster {system.name} (wsrep_on is off), and the experiments write"
+                " to every node",
+                where=f"systems.{system.name}.nodes",
+                hint="leave it out of `nodes`",
             )

@@ -156,10 +156,10 @@ def answer_and_records(
     shown = _shown_metrics(bundle, metrics)
     found = findings_in(bundle, list(shown.values()), comparisons, can_record=can_record)
     contest, cells = found.contest, found.cells
-    told = with_failures(contest, bundle, found.comparisons, cells)
+    compared = with_failures(contest, bundle, found.comparisons, cells)
     if comparisons is None:  # what the sentence on failures says is no hint at why
-        told = [c.model_copy(update={"differs": found.differs.beside(c)}) for c in told]
-    found = replace(found, compared=replace(found.compared, by_setting=told))
+        compared = [c.model_copy(update={"differs": found.differs.beside(c)}) for c in compared]
+    found = replace(found, compared=replace(found.compared, by_setting=compared))
     levels = isolation_sentences(contest, bundle)
     leading = levels[:LEVELS_MAX] if found.search is None and _is_about_conflicts(found) else []
     answer = Answer(

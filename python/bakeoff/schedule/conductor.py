@@ -24,11 +24,10 @@ from ..model.records.run import RunRecord, Validity, is_open
 from ..model.records.verification import VerificationRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
-from ..plan.verify import subjects
+from ..plan.verify import refuse_outsiders, subjects
 from . import one_run, run_record
 from .instance import Data, Instance, file_name
 from .machine_sharing import Others
-from .promised import refuse_outsiders
 from .run_order import Repeats, Searching, Slot, random_first_turn, schedule
 from .verification import TABLES, Asked, not_applicable, verify_level
 

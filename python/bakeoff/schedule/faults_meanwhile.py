@@ -14,7 +14,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.server import LOG_KEPT
 from ..systems import SYSTEMS
 from ..systems.base import System
-from ..verify.wanted_faults import WantedFaults, draw
+from ..verify.faults import WantedFaults, draw
 from .faults import Faults
 from .instance import Instance
 

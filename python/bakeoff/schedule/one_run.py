@@ -39,7 +39,7 @@ from .run_order import Slot
 from .run_record import Measured, client_records, machine_of
 from .sampler import Sampler
 from .seconds import Seconds
-from .staleness_probe import TABLE, staleness_probe
+from .verification import PROBE_TABLE, staleness_probe
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
@@ -143,12 +143,12 @@ def _measure_probed(
         return _measure(slot, cell, plan, instance, writer, watcher, others, None)
     measured = None
     try:
-        with instance.own_tables([TABLE]):
+        with instance.own_tables([PROBE_TABLE]):
             measured = _measure(slot, cell, plan, instance, writer, watcher, others, probe)
     except ServerError as error:
         if measured is None:
             raise
-        measured.warnings.append(f"the table {TABLE} could not be dropped: {error}")
+        measured.warnings.append(f"the table {PROBE_TABLE} could not be dropped: {error}")
     return measured
 
 

@@ -1,5 +1,5 @@
 """Carries experiments out on a system that runs, and keeps what they showed: those of `bakeoff verify`, and those that
-a plan asks for after its runs."""
+a plan asks for after its runs or next to them."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from ..model.boundary import (
     Progress,
     SqlExperiment,
     StalenessExperiment,
+    StalenessProbeSpec,
     TransactionsExperiment,
 )
 from ..model.isolation import claimed_level
 from ..model.levels import settings_of_sessions
 from ..model.records.verification import JudgedRecord, VerificationRecord
 from ..plan.document.tables import VerifyTable
-from ..plan.resolved import ResolvedPlan
-from ..plan.verify import Subject
+from ..plan.resolved import Cell, ResolvedPlan
+from ..plan.verify import Subject, promised, refuse_outsiders, why_not
 from ..provision.instance import new_instance
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
-from ..verify.convergence import judged_convergence
-from ..verify.histories import claims_on_reads, judged, judged_reads
-from ..verify.wanted_faults import WantedFaults, claim_after
-from . import staleness_probe
+from ..verify.faults import WantedFaults, claim_after
+from ..verify.histories import claims_on_reads, judged, judged_convergence, judged_reads
 from .faults_meanwhile import FaultsMeanwhile
 from .instance import Instance, file_name
-from .promised import promised, refuse_outsiders
+from .phases import home
 
-#: The experiments' tables, as the engine calls them.
-TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", staleness_probe.TABLE]
+#: The table of the sessions that look for old reads, and those of all experiments, as the engine calls them.
+PROBE_TABLE = "bakeoff_probe"
+TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", PROBE_TABLE]
 #: Of a log that nobody keeps.
 _LOG_LINES = 10
 
@@ -90,8 +90,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
     began = time.monotonic()
     system, facts = instance.system, instance.facts(subject.cell)
     level = subject.level or facts.portable.get("isolation", "")
-    settings = settings_of_sessions(instance.plan.record, subject.cell.record, facts)
-    allowed = promised(subject.cell, facts, settings, level)
+    allowed = _allowed(instance, subject.cell, level)
     faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
 
     def carry_out(experiment: SqlExperiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
@@ -172,3 +171,22 @@ def log_shown(system: System) -> Iterator[None]:
             rest = error.hint.replace(LOG_KEPT, "").strip("; ")
             error.hint = "\n  ".join(filter(None, (rest, f"the server's log ends with:{said or ' nothing'}")))
         raise
+
+
+def staleness_probe(plan: ResolvedPlan, cell: Cell, instance: Instance) -> StalenessProbeSpec | None:
+    """The engine's document for the sessions next to a run's load that look for old reads; None where the plan does not
+    ask for them, or the system has none. The system runs. Raises ServerError."""
+    if plan.verify is None or not plan.verify.probe or why_not(cell):
+        return None
+    system, level = instance.system, instance.facts(cell).portable.get("isolation", "")
+    allowed = _allowed(instance, cell, level)
+    return StalenessProbeSpec(
+        writers="any" if system.multi_writer else home(system),
+        claims=claims_on_reads(one_copy=system.one_copy, allowed=allowed),
+        session_setup=list(system.lock_limit),
+    )
+
+
+def _allowed(instance: Instance, cell: Cell, level: str) -> tuple[str, ...] | None:
+    facts = instance.facts(cell)
+    return promised(cell, facts, settings_of_sessions(instance.plan.record, cell.record, facts), level)

@@ -1,4 +1,4 @@
-"""What random transactions of several sessions saw, as the engine's judges report it (crates/histories)."""
+"""What the engine's judges (crates/histories) report of random transactions, of reads, and of whether nodes agree."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ NAMES = {
     "convergence": "nodes agree",
     "under load": "reads under load",
 }
+#: What contradicts each property, of one and of several.
+_BROKEN = {
+    "delivery": ("acknowledged write is missing", "acknowledged writes are missing"),
+    "termination": ("write had no outcome", "writes had no outcome"),
+    "validity": ("value was written by nobody", "values were written by nobody"),
+    "convergence": ("row differs", "rows differ"),
+}
 
 
 def judged(evidence: Mapping[str, Any]) -> list[JudgedRecord]:
@@ -51,8 +58,8 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[JudgedRecord]:
     if stale["stale"]:
         behind = stale["versions_behind"]["max"]
         words += (
-            f"; replaced {milliseconds(age['p50'])} before (at most {milliseconds(age['max'])}, {behind} versions"
-            f" behind); windows of writes p99 {milliseconds(window['p99'])}, at most {milliseconds(window['max'])}"
+            f"; replaced {_milliseconds(age['p50'])} before (at most {_milliseconds(age['max'])}, {behind} versions"
+            f" behind); windows of writes p99 {_milliseconds(window['p99'])}, at most {_milliseconds(window['max'])}"
         )
     if report["impossible_reads"]:
         words += f"; {report['impossible_reads']:,} reads of values that nobody had written"
@@ -90,7 +97,7 @@ def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
     words = f"{stale:,} of {counted(reads, 'read', 'reads')} on {counted(nodes, 'node', 'nodes')}"
     if stale:
         p99_ns, max_ns = max(one.age_ns.p99 for one in found), max(one.age_ns.max for one in found)
-        words += f"; 99 % of them replaced at most {milliseconds(p99_ns)} before, all at most {milliseconds(max_ns)}"
+        words += f"; 99 % of them replaced at most {_milliseconds(p99_ns)} before, all at most {_milliseconds(max_ns)}"
     elif exposed:
         share = percent_words(min(1.0, 3 / exposed))
         words += f"; with 95 % confidence at most {share} of the reads within 50 ms after a write"
@@ -111,7 +118,7 @@ def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
 _WORST = ("OBSERVED", "HELD", "INCONCLUSIVE", "VIOLATED")
 
 
-def milliseconds(value_ns: float) -> str:
+def _milliseconds(value_ns: float) -> str:
     return f"{value_ns / 1e6:,.3g} ms"
 
 
@@ -171,3 +178,22 @@ def proof_words(proof: Proof) -> str:
 def title_words(proof: Proof) -> str:
     """Of rows that differ and the like, some are shown; of transactions, the smallest example."""
     return f"{proof.title} ({proof.count:,} found{'; the smallest' if proof.transactions else ''})"
+
+
+def judged_convergence(report: Mapping[str, Any], nodes: int) -> JudgedRecord:
+    """Whether several nodes hold the same once nobody writes any more."""
+    broken = {name: words for name, words in _BROKEN.items() if report[name]["count"]}
+    rounds = f"{counted(report['rounds'], 'row', 'rows')} on {nodes} nodes, {report['conflicts']:,} written"
+    words = [f"{rounds} by several sessions at a time"]
+    if (after_ns := report["converged_after_ns"]) is not None:
+        words.append(f"the same on all nodes {_milliseconds(after_ns)} after the last write")
+    words += [counted(report[name]["count"], *of_one_and_several) for name, of_one_and_several in broken.items()]
+    if decided := report["last_acknowledged_won"] + report["other_won"]:
+        words.append(f"the last acknowledged value stayed in {report['last_acknowledged_won']:,} of {decided:,}")
+    proofs = [
+        Proof(title=both[1], count=report[name]["count"], transactions=[], reasons=report[name]["examples"])
+        for name, both in broken.items()
+    ]
+    return JudgedRecord(
+        name="convergence", verdict=report["verdict"], words="; ".join(words), proofs=proofs, report=dict(report)
+    )

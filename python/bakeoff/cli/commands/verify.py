@@ -16,7 +16,7 @@ from .verify_crashes import CRASHES_MAX, crash_systems
 if TYPE_CHECKING:
     from ...model.faults import FaultKind
     from ...model.records.verification import VerificationRecord
-    from ...verify.wanted_faults import WantedFaults
+    from ...verify.faults import WantedFaults
 
 _TRIES = 3
 
@@ -133,7 +133,7 @@ def _crashes(text: str) -> int:
 
 def _fault(text: str) -> FaultKind:
     from ...suggestions import meant
-    from ...verify.wanted_faults import KINDS
+    from ...verify.faults import KINDS
 
     found = next((kind for kind in KINDS if kind == text), None)
     if found is None:
@@ -160,9 +160,8 @@ def run(options: argparse.Namespace) -> int:
     from ...schedule.faults_meanwhile import refuse_faults
     from ...schedule.machine_sharing import claim, cores_of_all
     from ...schedule.verification import Asked, verify
-    from ...verify.fault_search import search
+    from ...verify.faults import WantedFaults, search
     from ...verify.verdicts import verdict_of
-    from ...verify.wanted_faults import WantedFaults
     from ..progress import Line
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
@@ -254,10 +253,10 @@ def _refuse_unknown(name: str) -> None:
 
 def _tell(one: VerificationRecord, asked: list[str]) -> None:
     """One system at one level, and what each session did in schedules that were asked for or violate a promise."""
+    from ...verify.faults import fault_words
     from ...verify.histories import NAMES, proof_words
     from ...verify.isolation import columns, example, violations
     from ...verify.verdicts import behaves_like_of, level_words, outcomes, verdict_of
-    from ...verify.wanted_faults import fault_words
 
     shown = outcomes(one)
     happened = ", ".join(outcome.words for outcome in shown if outcome.seen) or "none"
@@ -300,8 +299,8 @@ def _tell_end(found: list[VerificationRecord]) -> None:
 
 
 def _document(one: VerificationRecord) -> dict[str, Any]:
+    from ...verify.faults import document
     from ...verify.verdicts import behaves_like_of, outcomes, verdict_of
-    from ...verify.wanted_faults import document
 
     return {
         "system": one.system,

@@ -127,8 +127,8 @@ def _packagers(bundle: Bundle) -> str:
 
 def _slowed(bundle: Bundle) -> str:
     """Of servers whose storage bakeoff slows."""
-    told = (facts.portable[STORAGE] for facts in bundle.facts.values() if STORAGE in facts.portable)
-    words = dict.fromkeys(one.removeprefix(SLOWED) for one in told)
+    slowed = (facts.portable[STORAGE] for facts in bundle.facts.values() if STORAGE in facts.portable)
+    words = dict.fromkeys(one.removeprefix(SLOWED) for one in slowed)
     if not words:
         return ""
     return (

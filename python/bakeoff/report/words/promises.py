@@ -22,11 +22,11 @@ def violation_clauses(promises: Sequence[PromiseAnswer]) -> list[str]:
 
 def promise_sentences(promises: Sequence[PromiseAnswer]) -> list[str]:
     """The first of a report, where there is something to say."""
-    told = [f"{words}. Its figures are shown, and marked VIOLATED." for words in violation_clauses(promises)]
+    sentences = [f"{words}. Its figures are shown, and marked VIOLATED." for words in violation_clauses(promises)]
     missing = [f"{one.system} at {one.level}" for one in promises if one.verdict == NOT_CHECKED]
     if missing:
-        told.append(f"What they promise was not checked: {', '.join(missing)}.")
-    return told
+        sentences.append(f"What they promise was not checked: {', '.join(missing)}.")
+    return sentences
 
 
 def promise_row(promise: PromiseAnswer) -> list[str]:

@@ -1,4 +1,4 @@
-"""Faults while random transactions run, drawn from a seed.
+"""Faults while random transactions run: drawn from a seed, and searched for the fewest that break a promise.
 
 Each fault has its own draw, so that leaving one out changes none of the others. All faults during one kind of
 transaction hit one node: with two away a cluster of three has no majority, and nothing is left to verify.
@@ -7,8 +7,8 @@ transaction hit one node: with two away a cluster of three has no majority, and 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..model.durability import NOTHING, read
@@ -62,3 +62,23 @@ def fault_words(records: Sequence[FaultRecord]) -> str:
 
 def document(records: Sequence[FaultRecord]) -> list[dict[str, Any]]:
     return [record.model_dump(exclude={"effect", "marked_s"}) for record in records]
+
+
+def search(violates: Callable[[WantedFaults], bool], wanted: WantedFaults, seeds: int) -> WantedFaults | None:
+    """The first of this number of seeds, from that of `wanted` on, whose faults break a promise, with no more of them
+    than are needed; None: no seed does. A server does nothing twice in the same way: what breaks a promise only at
+    times may be missed, and a fault may stay that is not needed."""
+    for seed in range(wanted.seed, wanted.seed + seeds):
+        tried = replace(wanted, seed=seed)
+        if violates(tried):
+            return _with_fewest(violates, tried)
+    return None
+
+
+def _with_fewest(violates: Callable[[WantedFaults], bool], found: WantedFaults) -> WantedFaults:
+    """Leaves out one fault after another, the last first: those before it stay as they were drawn."""
+    for number in reversed(range(len(found.kinds))):
+        fewer = replace(found, kinds=(*found.kinds[:number], *found.kinds[number + 1 :]))
+        if fewer.kinds and violates(fewer):
+            found = fewer
+    return found
