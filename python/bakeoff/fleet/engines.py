@@ -106,8 +106,8 @@ class _End:
 
 class Engines(ABC):
     """The clients of one phase of one run. Leaving the context ends them all, whatever happened. Errors are
-    EngineError, or EngineTrouble with the engine's own words. All but `mark` is called from one thread; `receive`, `ended`
-    and `lost` from any, in the order in which a client's lines came."""
+    EngineError, or EngineTrouble with the engine's own words. All but `mark` is called from one thread; `receive`,
+    `ended` and `lost` from any, in the order in which a client's lines came."""
 
     def __init__(self, where: str) -> None:
         self.where = where
