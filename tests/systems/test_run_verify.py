@@ -88,6 +88,24 @@ def test_every_system_of_a_plan_gets_a_verdict_after_its_runs_and_only_once(
 
 
 @pytest.mark.servers
+def test_a_server_whose_tables_have_no_transactions_violates_what_the_level_promises(
+    tmp_path: Path, mariadb_program: Installation
+) -> None:
+    """A planted fault: the server makes other tables than it is asked for."""
+    unasked = 'enforce_storage_engine = "MyISAM", sql_mode = "STRICT_TRANS_TABLES", '
+    text = PLAN.replace("[systems.redb]\n", "").replace(
+        "start = { settings = { ", f"start = {{ settings = {{ {unasked}"
+    )
+    text = text.replace('durability = "none"', 'durability = "none"\nisolation = "serializable"')
+    done = bakeoff("run", write_plan(tmp_path, text), "--together", cwd=tmp_path)
+    assert done.code == 1, done.err
+    assert "mariadb violates what serializable promises: lost update (P4)" in " ".join(done.out.split())
+    page = (only_bundle(tmp_path).folder / "report.html").read_text()
+    assert 'id="violation-1"' in page
+    assert "<div>COMMIT</div>" in page
+
+
+@pytest.mark.servers
 def test_a_session_variable_that_sets_the_level_is_refused_before_the_first_run(
     tmp_path: Path, mariadb_program: Installation
 ) -> None:

@@ -7,7 +7,6 @@ mod builders;
 mod convergence;
 mod export;
 mod graph;
-mod large;
 mod list_append;
 mod porcupine;
 mod reading;
