@@ -9,12 +9,13 @@ mod rows;
 mod session;
 mod statement;
 pub mod store;
+mod table;
 
 use crate::registration::{self, ClientLibrary, Options, Registration};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::time::{now_ns, sleep_until};
 pub use options::{ReferenceBug, ReferenceDelay, ReferenceFault, ReferenceFaultKind, ReferenceSpec};
@@ -62,13 +63,11 @@ fn driver(spec: &RunSpec) -> Result<ReferenceDriver, Trouble> {
         latency: Duration::from_nanos(options.latency_ns),
         nodes: options.nodes as usize,
         store: Arc::new(Mutex::new(Store::new(options, level, spec.seed, now_ns()))),
-        level,
     })
 }
 
 pub struct ReferenceDriver {
     store: Arc<Mutex<Store>>,
-    level: Isolation,
     latency: Duration,
     nodes: usize,
 }
@@ -95,16 +94,12 @@ impl Driver for ReferenceDriver {
         _needs: Needs,
     ) -> Result<ReferenceSession, OpError> {
         let node = endpoint % self.nodes;
-        let now_ns = now_ns();
-        let up_ns = locked(&self.store).node(node).up_ns(now_ns);
-        if up_ns > now_ns {
-            sleep_until(up_ns).await;
-        }
-        Ok(ReferenceSession::new(
-            self.store.clone(),
-            self.level,
-            self.latency,
-            node,
-        ))
+        let up_ns = locked(&self.store).node(node).up_ns(now_ns());
+        sleep_until(up_ns).await;
+        Ok(ReferenceSession::new(self.store.clone(), self.latency, node))
     }
+}
+
+fn refused(code: &str, what: impl Into<String>) -> OpError {
+    OpError::fail(FailClass::Refused, code, what)
 }

@@ -11,7 +11,7 @@ use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, DriverRequest, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{ExperimentSpec, Phase, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
@@ -143,18 +143,13 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         Some(sql) => sql(spec),
         None => Err(no_sql(&spec.driver.kind)),
     };
-    match (spec.phase, &spec.staleness_probe) {
-        (Phase::Verify, _)
-            if spec
-                .experiment
-                .as_ref()
-                .is_some_and(ExperimentSpec::is_of_records) =>
-        {
+    match (spec.phase, &spec.experiment, &spec.staleness_probe) {
+        (Phase::Verify, Some(experiment), _) if experiment.is_of_records() => {
             let records = client(spec)?.make.records(spec)?;
             bakeoff_experiments::execute_on_records(spec, records, &control, &sink)
         }
-        (Phase::Verify, _) => bakeoff_experiments::execute(spec, sql()?, &control, &sink),
-        (Phase::Run, Some(asked)) => {
+        (Phase::Verify, ..) => bakeoff_experiments::execute(spec, sql()?, &control, &sink),
+        (Phase::Run, _, Some(asked)) => {
             let probe = Probe::start(spec, asked, sql()?, &control)?;
             let result = carry_out(spec, control.clone(), probe.follow(sink));
             if result.is_err() {

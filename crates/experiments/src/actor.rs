@@ -2,8 +2,7 @@
 //! caller that need not wait for the answer.
 use crate::{Stage, silent};
 use bakeoff_histories::record::Outcome as Ended;
-use bakeoff_measure::record::recorder::Recorder;
-use bakeoff_measure::{runner, threads, words};
+use bakeoff_measure::{threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
@@ -79,9 +78,8 @@ impl Actor {
         let (opened, is_open) = channel();
         let (own, setup) = (stage.clone(), setup.to_vec());
         threads::spawn("actor", "", move || {
-            let recorder = Arc::new(Recorder::new(0, 1, 1));
             let refused = opened.clone();
-            let lives = runner::of(own.runner).block_on(recorder, false, async {
+            let lives = own.block_on(async {
                 let client = own.driver.open(number).await?;
                 let mut session = open(&own, &*client, endpoint, &setup).await?;
                 let _ = opened.send(Ok(()));

@@ -1,12 +1,11 @@
 //! Rounds in which several sessions write one row at the same time, on all nodes that take writes; and what every node holds
 //! once nobody writes any more. The judge: `bakeoff_histories::convergence`.
 use crate::actor::{Act, Actor};
-use crate::shared::Table;
-use crate::{Stage, place_of};
+use crate::versions::TABLE;
+use crate::{Stage, place_of, versions};
 use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
 use bakeoff_histories::record::Outcome as Ended;
 use bakeoff_measure::Sink;
-use bakeoff_measure::threads::ready::ready;
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::StepAnswer;
@@ -15,7 +14,6 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const TABLE: &str = "bakeoff_probe";
 /// Half of them write values at the same time, and a sixth each in sequence, against a deletion, and to a counter.
 const ROUNDS: u64 = 300;
 const WRITERS_MIN: usize = 3;
@@ -35,26 +33,18 @@ pub struct Convergence {
 impl Convergence {
     /// The table has a row for each round before the first one begins.
     pub fn run(&self, sink: &Sink) -> Result<Report, Trouble> {
-        let nodes = self.stage.nodes();
-        let sessions = self.stage.places.len().max(WRITERS_MIN) + nodes;
-        let client = self.stage.driver.client();
-        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
-        let rows: Vec<String> = (0..ROUNDS).map(|id| format!("({id}, 0)")).collect();
-        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
-        let table = Table {
-            stage: &self.stage,
-            setup: &self.session_setup,
-            name: TABLE,
-        };
-        table.create("value BIGINT NOT NULL", &[insert], ROUNDS)?;
-        let report = self.report(sink);
-        let dropped = table.drop();
-        let report = report?;
-        dropped.map(|()| report)
+        let sessions = self.writers() + self.stage.nodes();
+        self.stage.tell_ready(sink, sessions, now_ns());
+        let table = versions::make(&self.stage, &self.session_setup, ROUNDS)?;
+        table.drop_after(self.report(sink))
+    }
+
+    fn writers(&self) -> usize {
+        self.stage.places.len().max(WRITERS_MIN)
     }
 
     fn report(&self, sink: &Sink) -> Result<Report, Trouble> {
-        let mut writers = (0..self.stage.places.len().max(WRITERS_MIN))
+        let mut writers = (0..self.writers())
             .map(|number| self.writer(number))
             .collect::<Result<Vec<_>, _>>()?;
         let begun = Instant::now();
@@ -98,7 +88,8 @@ impl Convergence {
         let mut writes = vec![];
         if key % 6 == 1 {
             for number in 0..count {
-                writes.push(self.write(key, &mut writers[..1], 0, effect(number))?);
+                writers[0].ask(statement(key, effect(number)));
+                writes.push(self.written(writers, 0, effect(number), now_ns())?);
             }
         } else {
             let released: Vec<(usize, u64)> = order
@@ -112,11 +103,6 @@ impl Convergence {
             }
         }
         Ok(Round { key, writes })
-    }
-
-    fn write(&self, key: u64, writers: &mut [Actor], who: usize, effect: Effect) -> Result<Write, Trouble> {
-        writers[who].ask(statement(key, effect));
-        self.written(writers, who, effect, now_ns())
     }
 
     /// A session that was lost, or has no answer in time, is replaced by another.

@@ -8,7 +8,6 @@ use crate::actor::{Act, Actor};
 use crate::play::{Patience, Play, Step};
 use crate::shared::Table;
 use crate::{Stage, place_of, silent};
-use bakeoff_measure::threads::ready::ready;
 use bakeoff_measure::{Sink, words};
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
@@ -39,10 +38,7 @@ impl Isolation {
         };
         let begun_ns = now_ns();
         table.create("value INT NOT NULL", &[], 0)?;
-        let outcome = self.all(&chosen, begun_ns, sink);
-        let dropped = table.drop();
-        let evidence = outcome?;
-        dropped.map(|()| evidence)
+        table.drop_after(self.all(&chosen, begun_ns, sink))
     }
 
     fn all(
@@ -53,13 +49,7 @@ impl Isolation {
     ) -> Result<IsolationEvidence, Trouble> {
         let first = place_of(&self.stage, 0);
         let keeper = Actor::open(&self.stage, 0, first, &self.session_setup)?;
-        sink(ready(
-            self.stage.runner,
-            self.stage.driver.client(),
-            1,
-            1,
-            begun_ns,
-        ));
+        self.stage.tell_ready(sink, 1, begun_ns);
         let mut evidence = IsolationEvidence::default();
         for schedule in chosen {
             let mut tries = vec![];

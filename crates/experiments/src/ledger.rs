@@ -4,10 +4,9 @@
 //! A session's file has a line for each event, `MARK NUMBER NS`: `?` the record with this number is sent, `+` it was
 //! acknowledged, `-` it was refused for certain. Written by a call each, before and after the request, so what was
 //! acknowledged is known even where the engine itself is killed: an embedded database ends with it.
+use crate::shared::not_written;
 use crate::{Stage, place_of, silent};
-use bakeoff_measure::record::recorder::Recorder;
-use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Sink, runner, threads, words};
+use bakeoff_measure::{Sink, threads, words};
 use bakeoff_model::any::AnyRecords;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::Needs;
@@ -72,13 +71,10 @@ impl Ledger {
         for number in 0..self.sessions {
             let (opened, done, stage) = (opened.clone(), done.clone(), self.stage.clone());
             let file = File::create(self.folder.join(format!("{number}.ledger")));
-            let mut file = file.map_err(|error| not_written(&error))?;
+            let mut file = file.map_err(|error| not_written("ledger", &error))?;
             let (duration, first) = (self.duration, self.first);
             threads::spawn("session", "", move || {
-                let recorder = Arc::new(Recorder::new(0, 1, 1));
-                let lives = runner::of(stage.runner).block_on(recorder, false, async {
-                    insert(&stage, number, first, duration, &mut file, opened).await
-                });
+                let lives = stage.block_on(insert(&stage, number, first, duration, &mut file, opened));
                 let _ = done.send(lives);
             })?;
         }
@@ -94,9 +90,7 @@ impl Ledger {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let sessions = self.sessions as usize;
-        let client = self.stage.driver.client();
-        sink(ready(self.stage.runner, client, sessions, sessions, begun_ns));
+        self.stage.tell_ready(sink, self.sessions as usize, begun_ns);
         self.gather(&ended, patience)
     }
 
@@ -115,15 +109,7 @@ impl Ledger {
 fn note(file: &mut File, mark: char, number: u64) -> Result<(), Trouble> {
     let line = format!("{mark} {number} {}\n", now_ns());
     file.write_all(line.as_bytes())
-        .map_err(|error| not_written(&error))
-}
-
-fn not_written(error: &std::io::Error) -> Trouble {
-    words::usage(
-        format!("the ledger could not be written: {error}"),
-        "run.json: experiment.folder",
-        "name a folder that exists, with free space",
-    )
+        .map_err(|error| not_written("ledger", &error))
 }
 
 /// Opens a session, says so, and inserts until the time is over or the connection is lost.
@@ -187,8 +173,7 @@ fn on_session<T>(
     what: &str,
     errand: impl AsyncFnOnce(&mut AnyRecords) -> Result<T, OpError>,
 ) -> Result<T, Trouble> {
-    let recorder = Arc::new(Recorder::new(0, 1, 1));
-    runner::of(stage.runner).block_on(recorder, false, async {
+    stage.block_on(async {
         let client = stage.driver.open(0).await?;
         let mut session = open(stage, &*client, 0).await?;
         errand(&mut session)
@@ -200,10 +185,11 @@ fn on_session<T>(
 /// A line for each record: its key, and `torn` after it where its value is another. No line where the table is gone.
 pub fn find(stage: &Stage<AnyRecords>, folder: &Path, sink: &Sink) -> Result<(), Trouble> {
     let begun_ns = now_ns();
-    let mut file = BufWriter::new(File::create(folder.join("found")).map_err(|error| not_written(&error))?);
+    let mut file =
+        BufWriter::new(File::create(folder.join("found")).map_err(|error| not_written("ledger", &error))?);
     let mut written = Ok(());
     on_session(stage, "reading its table", async |session| {
-        sink(ready(stage.runner, stage.driver.client(), 1, 1, begun_ns));
+        stage.tell_ready(sink, 1, begun_ns);
         if !session.table_exists(&table()).await? {
             return Ok(());
         }
@@ -219,7 +205,7 @@ pub fn find(stage: &Stage<AnyRecords>, folder: &Path, sink: &Sink) -> Result<(),
     })?;
     written
         .and_then(|()| file.flush())
-        .map_err(|error| not_written(&error))
+        .map_err(|error| not_written("ledger", &error))
 }
 
 fn line_of(row: &RowBuf) -> String {

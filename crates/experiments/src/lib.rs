@@ -22,7 +22,9 @@ mod versions;
 
 use bakeoff_histories::level::Level;
 use bakeoff_measure::phases::result::empty_result;
-use bakeoff_measure::runner::reactor;
+use bakeoff_measure::record::recorder::Recorder;
+use bakeoff_measure::runner::{self, reactor};
+use bakeoff_measure::threads::ready::ready;
 use bakeoff_measure::{Control, Sink, words};
 use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::AnyDriver;
@@ -93,6 +95,23 @@ impl<S> Stage<S> {
             timeout: spec.timeout().max(TIMEOUT_MIN),
             control: control.clone(),
         })
+    }
+
+    /// Carries this out on the calling thread, by the runner of the driver's sessions. No figures come of it.
+    fn block_on<T>(&self, work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+        let recorder = Arc::new(Recorder::new(0, 1, 1));
+        runner::of(self.runner).block_on(recorder, false, work)
+    }
+
+    /// Each session has a thread.
+    fn tell_ready(&self, sink: &Sink, sessions: usize, begun_ns: u64) {
+        sink(ready(
+            self.runner,
+            self.driver.client(),
+            sessions,
+            sessions,
+            begun_ns,
+        ));
     }
 }
 
@@ -190,13 +209,7 @@ pub fn execute(
         ),
     };
     stage.driver.close()?;
-    let evidence = evidence.map_err(|error| {
-        words::usage(
-            error.to_string(),
-            "evidence",
-            "report this as a defect of bakeoff",
-        )
-    })?;
+    let evidence = evidence.map_err(|error| defect(error.to_string(), "evidence"))?;
     Ok(result(spec, control, begun, evidence))
 }
 
@@ -237,6 +250,10 @@ fn result(spec: &RunSpec, control: &Control, begun: Instant, evidence: serde_jso
         evidence,
         ..empty_result(spec)
     }
+}
+
+fn defect(what: String, place: &str) -> Trouble {
+    words::usage(what, place, "report this as a defect of bakeoff")
 }
 
 fn nothing_asked() -> Trouble {

@@ -1,9 +1,9 @@
 //! What experiments with histories have in common: their table, waiting for their sessions, and the file of a history.
 use crate::actor::open;
-use crate::{Stage, place_of, silent};
+use crate::{Stage, defect, place_of, silent};
+use bakeoff_histories::History;
 use bakeoff_histories::record::Record;
-use bakeoff_measure::record::recorder::Recorder;
-use bakeoff_measure::{Sink, runner, words};
+use bakeoff_measure::{Sink, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
@@ -13,7 +13,6 @@ use bakeoff_model::value::Value;
 use std::cell::Cell;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -68,6 +67,13 @@ impl Table<'_> {
         })
     }
 
+    /// Drops it, whatever came of the work with it, whose error comes first.
+    pub fn drop_after<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
+        let dropped = self.drop();
+        let outcome = outcome?;
+        dropped.map(|()| outcome)
+    }
+
     /// Carries this out on a session of its own, on the n-th of the nodes that take writes.
     pub fn on<T>(
         &self,
@@ -82,8 +88,8 @@ impl Table<'_> {
         node: usize,
         errand: impl AsyncFnOnce(&mut AnySql) -> Result<T, OpError>,
     ) -> Result<T, Trouble> {
-        let (stage, recorder) = (self.stage, Arc::new(Recorder::new(0, 1, 1)));
-        runner::of(stage.runner).block_on(recorder, false, async {
+        let stage = self.stage;
+        stage.block_on(async {
             let client = stage.driver.open(0).await?;
             let mut session = open(stage, &*client, node, self.setup).await?;
             errand(&mut session).await.map_err(|error| {
@@ -188,11 +194,24 @@ pub fn write_history(folder: Option<&str>, name: &str, records: &[Record]) -> Re
         }
         file.flush()
     };
-    write().map_err(|error| {
-        words::usage(
-            format!("the history could not be written: {error}"),
-            "run.json: experiment.folder",
-            "name a folder that exists, with free space",
-        )
-    })
+    write().map_err(|error| not_written("history", &error))
+}
+
+pub fn not_written(what: &str, error: &std::io::Error) -> Trouble {
+    words::usage(
+        format!("the {what} could not be written: {error}"),
+        "run.json: experiment.folder",
+        "name a folder that exists, with free space",
+    )
+}
+
+/// As judges take it. place: of a defect.
+pub fn history(records: &[Record], place: &str) -> Result<History, Trouble> {
+    let mut history = History::default();
+    for record in records {
+        history
+            .push(record)
+            .map_err(|what| defect(what.to_owned(), place))?;
+    }
+    Ok(history)
 }

@@ -1,13 +1,11 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
 use crate::shared::{gather, write_history};
-use crate::versions::{At, KEYS, judged, make, record};
-use crate::{Stage, place_of};
+use crate::versions::{At, KEYS, judged, record};
+use crate::{Stage, place_of, versions};
 use bakeoff_histories::record::{MicroOp, Record};
 use bakeoff_histories::register::Claims;
-use bakeoff_measure::record::recorder::Recorder;
-use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Sink, runner, threads};
+use bakeoff_measure::{Sink, threads};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::SplitMix64;
 use bakeoff_model::time::{now_ns, sleep, sleep_until};
@@ -44,16 +42,11 @@ enum Role {
 impl Staleness {
     pub fn run(&self, sink: &Sink) -> Result<serde_json::Value, Trouble> {
         let roles = self.roles();
-        let sessions = roles.len();
-        let client = self.stage.driver.client();
-        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
+        self.stage.tell_ready(sink, roles.len(), now_ns());
         let clients = roles.iter().filter(|role| matches!(role, Role::Client { .. }));
         let keys = KEYS + clients.count() as u64;
-        let table = make(&self.stage, &self.session_setup, keys)?;
-        let outcome = self.records(&roles, keys, sink);
-        let dropped = table.drop();
-        let records = outcome?;
-        dropped?;
+        let table = versions::make(&self.stage, &self.session_setup, keys)?;
+        let records = table.drop_after(self.records(&roles, keys, sink))?;
         write_history(self.folder.as_deref(), "staleness", &records)?;
         judged(&records, &self.claims)
     }
@@ -102,11 +95,8 @@ impl Staleness {
                 duration: self.duration,
             };
             threads::spawn("session", "", move || {
-                let recorder = Arc::new(Recorder::new(0, 1, 1));
                 let mut records = vec![];
-                let lives = runner::of(stage.runner).block_on(recorder, false, async {
-                    user.live(&stage, &setup, &mut records).await
-                });
+                let lives = stage.block_on(user.live(&stage, &setup, &mut records));
                 let _ = done.send(lives.map(|()| records));
             })?;
         }
@@ -143,7 +133,7 @@ impl User {
             sleep_until(due_ns).await;
             // What is overdue falls due now: the session goes on as fast as it is answered.
             due_ns = (due_ns + (random.exponential() / self.rate * 1e9) as u64).max(now_ns());
-            let any = random.draw() % KEYS;
+            let any = random.below(KEYS);
             let reads = turn % readers.max(1);
             turn += 1;
             if writes.is_some() {
@@ -162,9 +152,9 @@ impl User {
                 }
                 Role::Reader { .. } => {
                     // A client's, or another of the writer's.
-                    let first = match random.draw().is_multiple_of(2) {
-                        true => KEYS + random.draw() % (self.keys - KEYS),
-                        false => random.draw() % KEYS,
+                    let first = match random.one_in(2) {
+                        true => KEYS + random.below(self.keys - KEYS),
+                        false => random.below(KEYS),
                     };
                     self.read(&mut places[reads], first, records).await;
                     self.read(&mut places[reads], any, records).await;

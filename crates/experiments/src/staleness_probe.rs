@@ -7,10 +7,9 @@ mod session;
 use crate::{Stage, versions};
 use bakeoff_histories::record::{MicroOp, Record};
 use bakeoff_histories::register::Claims;
-use bakeoff_measure::record::recorder::Recorder;
 use bakeoff_measure::threads::affinity::keep_to;
 use bakeoff_measure::threads::placement::sessions_per_worker;
-use bakeoff_measure::{Control, Sink, runner, threads};
+use bakeoff_measure::{Control, Sink, threads};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::event::{Event, StalenessProbe};
@@ -139,10 +138,12 @@ impl Watch {
             }
         };
         let seen = match self.stage.control.axis() {
-            Some(_) => failed("its table was not there in time".into()),
+            Some(_) => {
+                self.wait_for_the_end();
+                failed("its table was not there in time".into())
+            }
             None => self.watch(ready),
         };
-        self.wait_for_the_end();
         let _ = say.send(Message::Seen(seen));
         let (dropped, closed) = (table.drop(), self.stage.driver.close());
         let _ = say.send(Message::Dropped(dropped.and(closed)));
@@ -158,12 +159,8 @@ impl Watch {
             let (said, stage, setup) = (said.clone(), self.stage.clone(), self.setup.clone());
             let session = Session::new(node, &self.stage, self.shared.clone(), reads);
             let spawned = threads::spawn("probe session", "", move || {
-                let recorder = Arc::new(Recorder::new(0, 1, 1));
-                let lives = runner::of(stage.runner).block_on(recorder, false, async {
-                    session
-                        .live(&stage, &setup, || drop(said.send((node, Said::Opened))))
-                        .await
-                });
+                let opened = || drop(said.send((node, Said::Opened)));
+                let lives = stage.block_on(session.live(&stage, &setup, opened));
                 let _ = said.send((node, Said::Ended(lives)));
             });
             match spawned {

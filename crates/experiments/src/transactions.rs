@@ -4,15 +4,13 @@ mod bank;
 mod lists;
 
 use crate::actor::{ended, open};
-use crate::shared::{Table, gather, write_history};
-use crate::{Stage, place_of};
+use crate::shared::{Table, gather, history, write_history};
+use crate::{Stage, defect, place_of};
 use bakeoff_histories::History;
 use bakeoff_histories::bank::Bank;
 use bakeoff_histories::level::{Level, Order};
 use bakeoff_histories::record::{MicroOp, Outcome as Ended, Phase, Record};
-use bakeoff_measure::record::recorder::Recorder;
-use bakeoff_measure::threads::ready::ready;
-use bakeoff_measure::{Sink, runner, threads, words};
+use bakeoff_measure::{Sink, threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Event, Progress};
@@ -69,9 +67,7 @@ trait Kind: Send + Sync + 'static {
 impl Transactions {
     /// A judgement for each kind of transaction.
     pub fn run(&self, sink: &Sink) -> Result<Value, Trouble> {
-        let sessions = self.sessions as usize;
-        let client = self.stage.driver.client();
-        sink(ready(self.stage.runner, client, sessions, sessions, now_ns()));
+        self.stage.tell_ready(sink, self.sessions as usize, now_ns());
         let mut found = serde_json::Map::new();
         let mut note = |(name, judgement): (&str, Value)| found.insert(name.to_owned(), judgement);
         note(self.one(lists::Lists::default(), sink)?);
@@ -96,9 +92,7 @@ impl Transactions {
             records.push(whole(self.left(&table, &*kind, sink)?, after_ns));
             Ok(records)
         });
-        let dropped = table.drop();
-        let records = outcome?;
-        dropped?;
+        let records = table.drop_after(outcome)?;
         Ok((kind.name(), self.judged(&*kind, &records)?))
     }
 
@@ -130,12 +124,9 @@ impl Transactions {
 
     fn judged<K: Kind>(&self, kind: &K, records: &[Record]) -> Result<Value, Trouble> {
         write_history(self.folder.as_deref(), kind.name(), records)?;
-        let defect = |what: String| words::usage(what, kind.name(), "report this as a defect of bakeoff");
-        let mut history = History::default();
-        for record in records {
-            history.push(record).map_err(|what| defect(what.to_owned()))?;
-        }
-        kind.judge(&history, self.claim).map_err(defect)
+        let history = history(records, kind.name())?;
+        kind.judge(&history, self.claim)
+            .map_err(|what| defect(what, kind.name()))
     }
 
     /// Of all sessions, once the time is over.
@@ -146,13 +137,8 @@ impl Transactions {
             let (kind, done, stage) = (kind.clone(), done.clone(), self.stage.clone());
             let setup = self.session_setup.clone();
             threads::spawn("session", ", or verify with fewer sessions", move || {
-                let recorder = Arc::new(Recorder::new(0, 1, 1));
                 let mut records = vec![];
-                let lives = runner::of(stage.runner).block_on(
-                    recorder,
-                    false,
-                    user(&stage, &*kind, number, &setup, until, &mut records),
-                );
+                let lives = stage.block_on(user(&stage, &*kind, number, &setup, until, &mut records));
                 let _ = done.send(lives.map(|()| records));
             })?;
         }

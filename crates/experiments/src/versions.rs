@@ -1,9 +1,8 @@
 //! Versions of a few keys, as everybody who looks for old reads writes and reads them. The judge:
 //! `bakeoff_histories::register`.
-use crate::Stage;
 use crate::actor::{ended, open};
-use crate::shared::{Table, found};
-use bakeoff_histories::History;
+use crate::shared::{Table, found, history};
+use crate::{Stage, defect};
 use bakeoff_histories::record::{Answer, MicroOp, Outcome as Ended, Phase, Record};
 use bakeoff_histories::register::{Claims, judge};
 use bakeoff_measure::words;
@@ -14,11 +13,11 @@ use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::value::Value;
 
-const TABLE: &str = "bakeoff_probe";
+pub const TABLE: &str = "bakeoff_probe";
 /// That any session reads.
 pub const KEYS: u64 = 16;
 
-/// Makes the table with this many keys, each at version 0, on every node.
+/// Makes the table with this many keys, each with 0 as its value, on every node.
 pub fn make<'a>(stage: &'a Stage, setup: &'a [String], keys: u64) -> Result<Table<'a>, Trouble> {
     let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
     let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
@@ -114,11 +113,8 @@ pub fn record(
 
 /// The judge's report.
 pub fn judged(records: &[Record], claims: &Claims) -> Result<serde_json::Value, Trouble> {
-    let defect = |what: String| words::usage(what, "staleness", "report this as a defect of bakeoff");
-    let mut history = History::default();
-    for record in records {
-        history.push(record).map_err(|what| defect(what.to_owned()))?;
-    }
-    let report = judge(&history, claims).map_err(|error| defect(error.to_string()))?;
-    serde_json::to_value(report).map_err(|error| defect(error.to_string()))
+    let place = "staleness";
+    let report =
+        judge(&history(records, place)?, claims).map_err(|error| defect(error.to_string(), place))?;
+    serde_json::to_value(report).map_err(|error| defect(error.to_string(), place))
 }

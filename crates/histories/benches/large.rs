@@ -77,7 +77,7 @@ fn main() -> ExitCode {
             }
         },
         // All of them, also after one that failed.
-        None => cases().iter().fold(true, |done, case| in_a_process(case) && done),
+        None => !cases().map(in_a_process).contains(&false),
     };
     if is_done {
         ExitCode::SUCCESS
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn in_a_process(case: &Case) -> bool {
+fn in_a_process(case: Case) -> bool {
     let own = std::env::current_exe().unwrap();
     Command::new(own).arg(case.name).status().unwrap().success()
 }

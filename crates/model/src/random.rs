@@ -13,6 +13,15 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
+    /// Uniform in 0..bound (bound > 0); the bias is below bound / 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.draw() % bound
+    }
+
+    pub fn one_in(&mut self, chance: u64) -> bool {
+        self.below(chance) == 0
+    }
+
     /// Uniform in (0, 1]: its logarithm is finite.
     pub fn open_unit(&mut self) -> f64 {
         ((self.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64

@@ -61,16 +61,12 @@ impl Condition {
         let (mut from, mut to) = (i64::MIN, i64::MAX);
         for test in &self.0 {
             if let Test::Column(Column::Id, None, fits, number) = test {
-                from = from.max(if fits.contains(&Ordering::Less) {
-                    from
-                } else {
-                    *number
-                });
-                to = to.min(if fits.contains(&Ordering::Greater) {
-                    to
-                } else {
-                    *number
-                });
+                if !fits.contains(&Ordering::Less) {
+                    from = from.max(*number);
+                }
+                if !fits.contains(&Ordering::Greater) {
+                    to = to.min(*number);
+                }
             }
         }
         from..=to.max(from)

@@ -1,9 +1,9 @@
 //! A session on one node: its statements, its transaction, and what a crash of the node does to both.
+use super::refused;
 use super::statement::{Columns, Statement as Parsed, Verb, parse};
 use super::store::{Cell, Change, Open, Store};
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::transaction::{Access, Transactional};
@@ -18,7 +18,6 @@ static DIALECT: Dialect = Dialect {
 
 pub struct ReferenceSession {
     store: Arc<Mutex<Store>>,
-    level: Isolation,
     latency: Duration,
     node: usize,
     opened_ns: u64,
@@ -32,10 +31,9 @@ pub fn locked(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
 }
 
 impl ReferenceSession {
-    pub fn new(store: Arc<Mutex<Store>>, level: Isolation, latency: Duration, node: usize) -> Self {
+    pub fn new(store: Arc<Mutex<Store>>, latency: Duration, node: usize) -> Self {
         Self {
             store,
-            level,
             latency,
             node,
             opened_ns: now_ns(),
@@ -62,7 +60,9 @@ impl ReferenceSession {
         match (done, crash_ns) {
             (Some(done), None) => done,
             _ => {
-                self.open.take().into_iter().for_each(|open| store.rollback(open));
+                if let Some(open) = self.open.take() {
+                    store.rollback(open);
+                }
                 Err(OpError::lost("CRASH", "the node has crashed"))
             }
         }
@@ -76,11 +76,11 @@ impl ReferenceSession {
         each: &mut dyn FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let commits = self.open.is_none() && !statement.reads();
-        let run = |store: &mut Store, open: &mut Option<Open>, node, now_ns| match *open {
+        let work = |store: &mut Store, open: &mut Option<Open>, node, now_ns| match *open {
             Some(open) => run(store, open, statement, params, now_ns),
             None => alone(store, node, statement, params, now_ns),
         };
-        let answer = self.ask(commits, run).await;
+        let answer = self.ask(commits, work).await;
         let answer = answer.map_err(|error| if statement.reads() { error.of_read() } else { error })?;
         let Verb::Select(columns) = statement.verb else {
             return Ok(answer.changed);
@@ -119,10 +119,9 @@ fn alone(
     match statement.verb {
         Verb::Create => return store.create(&statement.table).map(|()| Answer::default()),
         Verb::Drop { if_exists } => {
-            let what = format!("there is no table {}", statement.table);
-            return match store.drop_table(&statement.table) || if_exists {
-                true => Ok(Answer::default()),
-                false => Err(OpError::fail(FailClass::Refused, "TABLE", what)),
+            return match store.drop_table(&statement.table) {
+                Err(_) if if_exists => Ok(Answer::default()),
+                dropped => dropped.map(|()| Answer::default()),
             };
         }
         _ => {}
@@ -149,7 +148,7 @@ fn run(
     match &statement.verb {
         Verb::Create | Verb::Drop { .. } => {
             let what = "tables are made and dropped outside of transactions";
-            return Err(OpError::fail(FailClass::Refused, "TRANSACTION", what));
+            return Err(refused("TRANSACTION", what));
         }
         Verb::Select(columns) => {
             answer.rows = store.read(open, table, &condition, now_ns)?;
@@ -166,8 +165,8 @@ fn run(
             }
             answer.changed = rows.len() as u64;
         }
-        Verb::Update(update, with) => {
-            let change = Parsed::change(*update, with.cell(params)?)?;
+        Verb::Update(update, operand) => {
+            let change = update.with(operand.cell(params)?)?;
             answer.changed = store.update(open, table, &condition, &change, now_ns)?;
         }
         Verb::Delete => answer.changed = store.update(open, table, &condition, &Change::Delete, now_ns)?,
@@ -224,11 +223,7 @@ impl SqlSession for ReferenceSession {
         _columns: &[&str],
         _next: &mut dyn FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        Err(OpError::fail(
-            FailClass::Refused,
-            "BULK",
-            "the reference store loads no rows in bulk",
-        ))
+        Err(refused("BULK", "the reference store loads no rows in bulk"))
     }
 }
 
@@ -244,9 +239,12 @@ impl ReferenceSession {
 
 impl Transactional for ReferenceSession {
     async fn begin(&mut self, access: Access) -> Result<(), OpError> {
-        if access.isolation.is_some_and(|level| level != self.level) {
+        if access
+            .isolation
+            .is_some_and(|level| level != locked(&self.store).level())
+        {
             let what = "the reference store has one level of isolation for all transactions";
-            return Err(OpError::fail(FailClass::Refused, "ISOLATION", what));
+            return Err(refused("ISOLATION", what));
         }
         self.ask(false, |store, open, node, now_ns| {
             *open = Some(store.begin(node, now_ns)?);
@@ -264,7 +262,9 @@ impl Transactional for ReferenceSession {
 
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.ask(false, |store, open, _, _| {
-            open.take().into_iter().for_each(|open| store.rollback(open));
+            if let Some(open) = open.take() {
+                store.rollback(open);
+            }
             Ok(())
         })
         .await
@@ -273,9 +273,8 @@ impl Transactional for ReferenceSession {
 
 impl Drop for ReferenceSession {
     fn drop(&mut self) {
-        self.open
-            .take()
-            .into_iter()
-            .for_each(|open| locked(&self.store).rollback(open));
+        if let Some(open) = self.open.take() {
+            locked(&self.store).rollback(open);
+        }
     }
 }

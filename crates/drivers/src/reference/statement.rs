@@ -9,8 +9,9 @@
 //!
 //! `c` is `a AND b ...` of comparisons (`=`, `<`, `<=`, `>`, `>=`) of `id`, `value`, `id % n`, `value % n` or a number with
 //! a number. `x` is a number, a text or `?`, which may stand for a number in a comparison, too.
+use super::refused;
 use super::store::{Cell, Change, Column, Condition, Test};
-use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::outcome::OpError;
 use bakeoff_model::value::Value;
 use std::cmp::Ordering;
 
@@ -68,10 +69,10 @@ impl Operand {
             Self::Parameter(place) => match params.get(*place) {
                 Some(Value::Int(number)) => Ok(Cell::Int(*number)),
                 Some(Value::Text(text)) => Ok(Cell::Text(String::from_utf8_lossy(text).into_owned())),
-                _ => Err(refused(format!(
-                    "parameter {} is no number and no text",
-                    place + 1
-                ))),
+                _ => Err(refused(
+                    SYNTAX,
+                    format!("parameter {} is no number and no text", place + 1),
+                )),
             },
         }
     }
@@ -86,19 +87,10 @@ impl Statement {
                     Test::Constant(fits.contains(&number.cmp(&right)))
                 }
                 (Left::Of(column, modulo), Cell::Int(right)) => Test::Column(column, modulo, fits, right),
-                (_, Cell::Text(_)) => return Err(refused("only numbers are compared")),
+                (_, Cell::Text(_)) => return Err(refused(SYNTAX, "only numbers are compared")),
             })
         });
         tests.collect::<Result<_, _>>().map(Condition)
-    }
-
-    pub fn change(update: Update, cell: Cell) -> Result<Change, OpError> {
-        match (update, cell) {
-            (Update::Set, cell) => Ok(Change::Set(cell)),
-            (Update::Add, Cell::Int(amount)) => Ok(Change::Add(amount)),
-            (Update::Append, Cell::Text(text)) => Ok(Change::Append(text)),
-            _ => Err(refused("numbers are added, and texts appended")),
-        }
     }
 
     pub fn reads(&self) -> bool {
@@ -106,9 +98,18 @@ impl Statement {
     }
 }
 
-fn refused(what: impl Into<String>) -> OpError {
-    OpError::fail(FailClass::Refused, "SYNTAX", what)
+impl Update {
+    pub fn with(self, cell: Cell) -> Result<Change, OpError> {
+        match (self, cell) {
+            (Self::Set, cell) => Ok(Change::Set(cell)),
+            (Self::Add, Cell::Int(amount)) => Ok(Change::Add(amount)),
+            (Self::Append, Cell::Text(text)) => Ok(Change::Append(text)),
+            _ => Err(refused(SYNTAX, "numbers are added, and texts appended")),
+        }
+    }
 }
+
+const SYNTAX: &str = "SYNTAX";
 
 pub fn parse(sql: &str) -> Result<Statement, OpError> {
     let words = "the reference store knows only the statements of `bakeoff verify`";
@@ -118,7 +119,7 @@ pub fn parse(sql: &str) -> Result<Statement, OpError> {
         parameters: 0,
     };
     let parsed = parser.statement().filter(|_| parser.at == parser.tokens.len());
-    parsed.ok_or_else(|| refused(words).with_statement(sql))
+    parsed.ok_or_else(|| refused(SYNTAX, words).with_statement(sql))
 }
 
 #[derive(Clone, Debug, PartialEq)]

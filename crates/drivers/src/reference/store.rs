@@ -9,24 +9,13 @@
 //!   `read_nodes + write_nodes` above the number of nodes no read is old.
 use super::node::Node;
 use super::options::{ReferenceBug as Bug, ReferenceDelay, ReferenceSpec};
+use super::refused;
 pub use super::rows::{Cell, Change, Column, Condition, Test};
+use super::table::Table;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::random::SplitMix64;
 use bakeoff_model::run::Isolation;
 use std::collections::BTreeMap;
-
-/// A row as a commit left it; without a cell it is deleted.
-struct Version {
-    commit: u64,
-    cell: Option<Cell>,
-}
-
-#[derive(Default)]
-struct Table {
-    rows: BTreeMap<i64, Vec<Version>>,
-    /// By the newest commit.
-    changed: u64,
-}
 
 /// Bugs of reads show in what is read, and not in what a write finds.
 #[derive(Clone, Copy)]
@@ -91,9 +80,14 @@ impl Store {
         Ok(())
     }
 
-    /// Whether there was one.
-    pub fn drop_table(&mut self, table: &str) -> bool {
-        self.tables.remove(table).is_some()
+    /// Error: there is none.
+    pub fn drop_table(&mut self, table: &str) -> Result<(), OpError> {
+        self.tables.remove(table).map(drop).ok_or_else(|| no_table(table))
+    }
+
+    /// Of all its transactions.
+    pub fn level(&self) -> Isolation {
+        self.level
     }
 
     pub fn node(&self, number: usize) -> &Node {
@@ -101,7 +95,7 @@ impl Store {
     }
 
     pub fn one_in(&mut self, chance: u64) -> bool {
-        self.random.draw().is_multiple_of(chance)
+        self.random.one_in(chance)
     }
 
     fn has(&mut self, bug: Bug, chance: u64) -> bool {
@@ -130,8 +124,7 @@ impl Store {
     }
 
     fn transaction(&mut self, open: Open) -> Result<&mut Transaction, OpError> {
-        let gone = || refused("TRANSACTION", "no transaction is open");
-        self.open.get_mut(&open).ok_or_else(gone)
+        self.open.get_mut(&open).ok_or_else(no_transaction)
     }
 
     /// The newest commit that a read on this node sees.
@@ -161,7 +154,7 @@ impl Store {
         }
         let mut chosen = vec![node];
         while chosen.len() < count as usize {
-            let place = self.random.draw() as usize % others.len();
+            let place = self.random.below(others.len() as u64) as usize;
             chosen.push(others.swap_remove(place));
         }
         Ok(chosen)
@@ -180,7 +173,7 @@ impl Store {
         };
         let mut rows = self.rows(open, table, condition, view, now_ns)?;
         if condition.only_id().is_some() && !rows.is_empty() && self.has(Bug::Phantom, 50) {
-            let number = -1 - (self.random.draw() % 1_000_000) as i64;
+            let number = -1 - self.random.below(1_000_000) as i64;
             rows[0].1 = match &rows[0].1 {
                 Cell::Int(_) => Cell::Int(number),
                 Cell::Text(text) => Cell::Text(format!("{text},{number}")),
@@ -217,22 +210,15 @@ impl Store {
         let pending: Vec<&Transaction> = self.open.iter().filter(shows).map(|(_, one)| one).collect();
         let held = self.tables.get(table).ok_or_else(|| no_table(table))?;
         let mut found = vec![];
-        for (id, versions) in held.rows.range(condition.ids()) {
-            let visible = |version: &&Version| {
-                version.commit <= sees && !(late && self.is_late(node, version.commit, now_ns))
-            };
-            let mut cell = versions
-                .iter()
-                .rev()
-                .find(visible)
-                .and_then(|version| version.cell.clone());
-            for (of, row, change) in pending.iter().flat_map(|one| &one.writes) {
-                if of == table && row == id {
+        for (id, row) in held.rows(condition.ids()) {
+            let mut cell = row.seen(|commit| commit <= sees && !(late && self.is_late(node, commit, now_ns)));
+            for (of, changed, change) in pending.iter().flat_map(|one| &one.writes) {
+                if of == table && *changed == id {
                     cell = change.of(cell);
                 }
             }
-            if let Some(cell) = cell.filter(|cell| condition.holds(*id, cell)) {
-                found.push((*id, cell));
+            if let Some(cell) = cell.filter(|cell| condition.holds(id, cell)) {
+                found.push((id, cell));
             }
         }
         Ok(found)
@@ -273,7 +259,7 @@ impl Store {
             return Err(OpError::fail(FailClass::Constraint, "KEY", what));
         }
         let held = self.tables.get_mut(table).ok_or_else(|| no_table(table))?;
-        held.rows.entry(id).or_default();
+        held.insert(id);
         let write = (table.to_owned(), id, Change::Insert(cell));
         self.transaction(open)?.writes.push(write);
         Ok(())
@@ -286,11 +272,11 @@ impl Store {
 
     /// Afterwards it is not open, whatever came of it.
     pub fn commit(&mut self, open: Open, now_ns: u64) -> Result<(), OpError> {
-        self.transaction(open)?;
-        let Some(transaction) = self.open.remove(&open).filter(|one| !one.writes.is_empty()) else {
+        let transaction = self.open.remove(&open).ok_or_else(no_transaction)?;
+        if transaction.writes.is_empty() {
             return Ok(());
-        };
-        let others = self.some_nodes(transaction.node, self.spec.write_nodes, now_ns)?;
+        }
+        let at_once = self.some_nodes(transaction.node, self.spec.write_nodes, now_ns)?;
         if !self.nodes[transaction.node].is_reachable(now_ns) {
             return Err(OpError::fail(
                 FailClass::Other,
@@ -303,7 +289,7 @@ impl Store {
             return Err(OpError::fail(FailClass::Conflict, "CONFLICT", what));
         }
         self.apply(&transaction, now_ns);
-        self.replicate(&others, now_ns);
+        self.replicate(&at_once, now_ns);
         Ok(())
     }
 
@@ -314,15 +300,7 @@ impl Store {
         }
         let changed = |table: &str, id: Option<i64>| {
             let table = self.tables.get(table);
-            let newest = table.map(|table| match id {
-                Some(id) => table
-                    .rows
-                    .get(&id)
-                    .and_then(|row| row.last())
-                    .map_or(0, |newest| newest.commit),
-                None => table.changed,
-            });
-            newest.is_some_and(|commit| commit > transaction.sees)
+            table.is_some_and(|table| table.changed(id) > transaction.sees)
         };
         let reads_count = self.level == Isolation::Serializable && bug != Bug::WriteSkew;
         transaction
@@ -348,22 +326,13 @@ impl Store {
             let Some(table) = self.tables.get_mut(table) else {
                 continue;
             };
-            table.changed = commit;
-            let row = table.rows.entry(*id).or_default();
-            let newest = row.last().and_then(|version| version.cell.clone());
-            let mut cell = match in_front {
-                true => before_newest(row, change),
-                false => change.of(newest),
-            };
-            if twice {
-                cell = change.of(cell);
-            }
-            row.push(Version { commit, cell });
-            let unread = row
-                .iter()
-                .rposition(|version| version.commit <= keep)
-                .unwrap_or(0);
-            row.drain(..unread);
+            table.change(*id, commit, keep, |row| {
+                let once = match in_front {
+                    true => row.before_newest(change),
+                    false => change.of(row.newest()),
+                };
+                if twice { change.of(once) } else { once }
+            });
         }
     }
 
@@ -392,22 +361,8 @@ impl Store {
     }
 }
 
-/// What is left of a row if this change is made before the newest one.
-fn before_newest(row: &[Version], change: &Change) -> Option<Cell> {
-    let newest = row.last().and_then(|version| version.cell.clone());
-    let before = row.iter().rev().nth(1).and_then(|version| version.cell.as_ref());
-    match (change, before, &newest) {
-        (Change::Append(end), Some(Cell::Text(before)), Some(Cell::Text(text))) => {
-            let last = text.strip_prefix(before.as_str()).unwrap_or_default();
-            Some(Cell::Text(format!("{before}{end}{last}")))
-        }
-        (Change::Set(_), ..) => newest,
-        _ => change.of(newest),
-    }
-}
-
-fn refused(code: &str, what: impl Into<String>) -> OpError {
-    OpError::fail(FailClass::Refused, code, what)
+fn no_transaction() -> OpError {
+    refused("TRANSACTION", "no transaction is open")
 }
 
 fn no_table(table: &str) -> OpError {

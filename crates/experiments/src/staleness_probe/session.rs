@@ -135,7 +135,7 @@ impl Session {
             let (now, per_s) = (now_ns(), self.writes_per_s());
             if let Some(key) = self.due(now) {
                 self.read(&mut at, key, &axis).await;
-                let another = (key + 1 + self.random.draw() % (KEYS - 1)) % KEYS;
+                let another = (key + 1 + self.random.below(KEYS - 1)) % KEYS;
                 self.read(&mut at, another, &axis).await;
             } else if self.own.is_empty() {
                 self.wait(u64::MAX);
@@ -184,7 +184,7 @@ impl Session {
     }
 
     async fn write(&mut self, at: &mut At) {
-        let key = self.own[self.random.draw() as usize % self.own.len()];
+        let key = self.own[self.random.below(self.own.len() as u64) as usize];
         self.version += 1;
         let op = MicroOp::Write(key, self.version);
         // Others may read it before it has an answer, and it may never have one.

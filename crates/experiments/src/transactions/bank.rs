@@ -69,12 +69,12 @@ impl Kind for Transfers {
     /// Two transfers to one reading.
     fn draw(&self, random: &mut SplitMix64) -> Option<Vec<MicroOp>> {
         let accounts = BANK.accounts as u64;
-        if random.draw().is_multiple_of(3) {
+        if random.one_in(3) {
             return Some((0..accounts).map(MicroOp::Unanswered).collect());
         }
-        let from = random.draw() % accounts;
-        let to = (from + 1 + random.draw() % (accounts - 1)) % accounts;
-        let amount = 1 + (random.draw() % 5) as i64;
+        let from = random.below(accounts);
+        let to = (from + 1 + random.below(accounts - 1)) % accounts;
+        let amount = 1 + random.below(5) as i64;
         Some(match self.relative {
             true => vec![MicroOp::Add(from, -amount), MicroOp::Add(to, amount)],
             // The amounts stand for what will have been read plus them.

@@ -69,14 +69,14 @@ impl Kind for Lists {
     }
 
     fn draw(&self, random: &mut SplitMix64) -> Option<Vec<MicroOp>> {
-        let count = 2 + random.draw() % 3;
+        let count = 2 + random.below(3);
         let op = |_| {
-            let appends = random.draw().is_multiple_of(2);
+            let appends = random.one_in(2);
             let number = match appends {
                 true => self.appended.fetch_add(1, Relaxed),
                 false => self.appended.load(Relaxed),
             };
-            let key = number / (ACTIVE * APPENDS_PER_KEY) * ACTIVE + random.draw() % ACTIVE;
+            let key = number / (ACTIVE * APPENDS_PER_KEY) * ACTIVE + random.below(ACTIVE);
             (key < ROWS).then_some(match appends {
                 true => MicroOp::Append(key, number as i64),
                 false => MicroOp::Unanswered(key),

@@ -2,8 +2,9 @@ use bakeoff_histories::bank::{Bank, Report, Variant, judge};
 use bakeoff_histories::level::Level;
 use bakeoff_histories::record::{MicroOp, Outcome, Phase, Record};
 use bakeoff_histories::verdict::Verdict;
+use bakeoff_model::random::SplitMix64;
 
-use crate::builders::{Random, history, ok, read, write};
+use crate::builders::{history, ok, read, write};
 
 const BANK: Bank = Bank {
     accounts: 8,
@@ -23,7 +24,7 @@ enum Bug {
 
 /// Pairs of transfers that run at the same time, and a reader after each pair.
 fn run(seed: u64, relative: bool, bug: Bug) -> Vec<Record> {
-    let mut random = Random(seed);
+    let mut random = SplitMix64(seed);
     let mut balances = [100i64; 8];
     let mut records = Vec::new();
     let reading = |balances: &[i64]| {

@@ -6,8 +6,9 @@ use bakeoff_histories::level::{Class, Level, Order};
 use bakeoff_histories::list_append::judge;
 use bakeoff_histories::record::{Answer, MicroOp, Outcome, Record};
 use bakeoff_histories::register::{self, Claims};
+use bakeoff_model::random::SplitMix64;
 
-use crate::builders::{Random, append, history, list, ok, read, write};
+use crate::builders::{append, history, list, ok, read, write};
 use crate::store::{Bug, Store};
 
 type State = BTreeMap<u64, Vec<i64>>;
@@ -175,7 +176,7 @@ fn brute_force_agrees_on_what_a_snapshot_store_may_do() {
 /// Reads of random prefixes: cycles of all kinds, most of which no store would make.
 #[test]
 fn brute_force_agrees_on_random_lists() {
-    let mut random = Random(7);
+    let mut random = SplitMix64(7);
     let mut counts = [0; 4];
     for case in 0..1_500 {
         let mut written: [Vec<i64>; 2] = Default::default();
@@ -249,7 +250,7 @@ fn linearizable(records: &[Record], left: &mut Vec<usize>, value: i64) -> bool {
 
 #[test]
 fn brute_force_agrees_on_what_is_linearizable() {
-    let mut random = Random(3);
+    let mut random = SplitMix64(3);
     let mut counts = [0; 2];
     for case in 0..20_000 {
         let count = 3 + random.below(5);

@@ -1,4 +1,4 @@
-//! Histories in few words, and random numbers.
+//! Histories in few words.
 
 use bakeoff_histories::History;
 use bakeoff_histories::record::MicroOp::{Append, Read, Write};
@@ -47,20 +47,4 @@ pub fn history(records: &[Record]) -> History {
     let mut history = History::default();
     records.iter().for_each(|record| history.push(record).unwrap());
     history
-}
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-
-    pub fn one_in(&mut self, chance: u64) -> bool {
-        self.below(chance) == 0
-    }
 }

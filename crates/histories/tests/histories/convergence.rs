@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
 use bakeoff_histories::record::Outcome;
 use bakeoff_histories::verdict::Verdict;
-
-use crate::builders::Random;
+use bakeoff_model::random::SplitMix64;
 
 const MS: i64 = 1_000_000;
 const TERMS: Terms = Terms {
@@ -26,7 +25,7 @@ struct Store {
 /// Values, a counter or a deletion in turn, each written by three sessions at a time; some writes are refused, and some
 /// have no outcome and take effect or do not.
 fn store(seed: u64, with_unknown: bool) -> Store {
-    let mut random = Random(seed);
+    let mut random = SplitMix64(seed);
     let (mut rounds, mut rows, mut now_ns) = (vec![], BTreeMap::new(), 0);
     for key in 0..ROUNDS {
         let effect = |session: i64| match (key % 3, session) {

@@ -3,8 +3,9 @@ use bakeoff_histories::register::guarantees::{Count, Guarantee};
 use bakeoff_histories::register::staleness::Staleness;
 use bakeoff_histories::register::{Claims, Report, judge};
 use bakeoff_histories::verdict::Verdict;
+use bakeoff_model::random::SplitMix64;
 
-use crate::builders::{Random, history, ok, read, write};
+use crate::builders::{history, ok, read, write};
 
 fn judged(records: &[Record], claims: &Claims) -> Report {
     judge(&history(records), claims).unwrap()
@@ -102,7 +103,7 @@ fn register_says_by_how_many_versions_and_marks_windows_that_outlast_a_write() {
 
 /// One copy: sessions write two keys of their own and read any, on any node.
 fn one_copy(seed: u64, operations: u64) -> Vec<Record> {
-    let mut random = Random(seed);
+    let mut random = SplitMix64(seed);
     let mut values = [0i64; 12];
     let mut free_ns = [0i64; 6];
     let mut records = Vec::new();

@@ -8,10 +8,11 @@ use bakeoff_histories::register::guarantees::Guarantee;
 use bakeoff_histories::register::staleness::Staleness;
 use bakeoff_histories::register::{Claims, Report, judge};
 use bakeoff_histories::verdict::Verdict;
+use bakeoff_model::random::SplitMix64;
 use bakeoff_model::run::Isolation;
 use std::collections::BTreeSet;
 
-use crate::builders::{Random, history, ok, read, write};
+use crate::builders::{history, ok, read, write};
 
 const MS: u64 = 1_000_000;
 const TABLE: &str = "t";
@@ -19,7 +20,7 @@ const TABLE: &str = "t";
 /// A store whose keys have been there for long.
 pub struct Replicas {
     store: Store,
-    random: Random,
+    random: SplitMix64,
     now_ns: u64,
     records: Vec<Record>,
 }
@@ -35,7 +36,7 @@ impl Replicas {
         store.commit(open, 0).unwrap();
         Self {
             store,
-            random: Random(seed),
+            random: SplitMix64(seed),
             now_ns: 2 * spec.delay_ns,
             records: vec![],
         }

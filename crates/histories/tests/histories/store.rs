@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use bakeoff_histories::level::Level;
 use bakeoff_histories::record::{Answer, MicroOp, Outcome, Phase, Record};
+use bakeoff_model::random::SplitMix64;
 
-use crate::builders::{Random, ok};
+use crate::builders::ok;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
@@ -72,7 +73,7 @@ const APPENDS_PER_KEY: u64 = 60;
 
 struct Run<'r> {
     store: Store,
-    random: Random,
+    random: SplitMix64,
     now: i64,
     keys: BTreeMap<u64, Key>,
     next_value: i64,
@@ -111,7 +112,7 @@ impl Store {
     pub fn run_into(self, seed: u64, records: &mut dyn FnMut(Record)) {
         let mut run = Run {
             store: self,
-            random: Random(seed),
+            random: SplitMix64(seed),
             now: 0,
             keys: BTreeMap::new(),
             next_value: 0,

@@ -43,11 +43,11 @@ pub struct Options {
     pub folder: Option<PathBuf>,
     pub strict: bool,
     pub processes: Vec<u32>,
-    pub sync_latency_ns: u64,
+    /// If only 0: then the library is loaded, and costs what it costs.
+    pub sync_latency_ns: Option<u64>,
     pub jitter_ns: u64,
-    pub bandwidth_bytes_per_s: u64,
-    /// One of these was given, if only as 0: then the library is loaded, and costs what it costs.
-    pub is_device: bool,
+    /// The same.
+    pub bandwidth_bytes_per_s: Option<u64>,
     pub seed: u64,
     /// What follows `--`.
     pub command: Vec<OsString>,
@@ -71,7 +71,6 @@ impl Options {
                 .next()
                 .ok_or_else(|| Failure::usage(format!("{name} needs a value")))?;
             let text = value.to_string_lossy().into_owned();
-            options.is_device |= matches!(name.as_str(), "--sync-latency" | "--bandwidth");
             let wrong = || Failure::usage(format!("{name} {text} is not understood"));
             match name.as_str() {
                 "--data" => options.data.push(absolute(&value)?),
@@ -79,9 +78,11 @@ impl Options {
                 "--library" => options.library = Some(value.into()),
                 "--folder" => options.folder = Some(value.into()),
                 "--process" => options.processes.push(text.parse().map_err(|_| wrong())?),
-                "--sync-latency" => options.sync_latency_ns = scaled(&text, &TIMES).ok_or_else(wrong)?,
+                "--sync-latency" => options.sync_latency_ns = Some(scaled(&text, &TIMES).ok_or_else(wrong)?),
                 "--jitter" => options.jitter_ns = scaled(&text, &TIMES).ok_or_else(wrong)?,
-                "--bandwidth" => options.bandwidth_bytes_per_s = scaled(&text, &SIZES).ok_or_else(wrong)?,
+                "--bandwidth" => {
+                    options.bandwidth_bytes_per_s = Some(scaled(&text, &SIZES).ok_or_else(wrong)?)
+                }
                 "--seed" => options.seed = text.parse().map_err(|_| wrong())?,
                 _ => return Err(Failure::usage(format!("unknown option {name}"))),
             }

@@ -26,7 +26,8 @@ pub fn prepare(command: &mut Command, options: &Options) -> Result<(), Failure> 
     if options.data.is_empty() {
         return Err(Failure::usage("--data is needed"));
     }
-    if options.journal.is_none() && !options.is_device {
+    let device = options.sync_latency_ns.or(options.bandwidth_bytes_per_s);
+    if options.journal.is_none() && device.is_none() {
         return Err(Failure::usage(
             "nothing to do without --journal, --sync-latency or --bandwidth",
         ));
@@ -52,9 +53,12 @@ pub fn prepare(command: &mut Command, options: &Options) -> Result<(), Failure> 
         command.env("BAKEOFF_STORAGE_STRICT", "1");
     }
     let numbers = [
-        ("SYNC_LATENCY_NS", options.sync_latency_ns),
+        ("SYNC_LATENCY_NS", options.sync_latency_ns.unwrap_or(0)),
         ("JITTER_NS", options.jitter_ns),
-        ("BANDWIDTH_BYTES_PER_S", options.bandwidth_bytes_per_s),
+        (
+            "BANDWIDTH_BYTES_PER_S",
+            options.bandwidth_bytes_per_s.unwrap_or(0),
+        ),
         ("SEED", options.seed),
     ];
     for (name, number) in numbers.into_iter().filter(|(_, number)| *number != 0) {
