@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from bakeoff.model.isolation import WRITE_SKEW
 from bakeoff.provision.installation import Installation
+from bakeoff.systems.cassandra import system as cassandra
 from bakeoff.systems.duckdb import system as duckdb
 from bakeoff.systems.mysql import mysql
 from bakeoff.systems.postgresql import system as postgresql
@@ -184,7 +185,42 @@ def test_between_nodes_of_a_cluster_old_values_are_read(tmp_path: Path) -> None:
     assert "the same on all nodes" in agree["words"]
 
 
-def test_a_system_without_sql_is_refused(tmp_path: Path) -> None:
-    done = bakeoff("verify", write_plan(tmp_path, PLAN.format(system="redb", options="")), cwd=tmp_path)
+def test_nothing_old_is_read_of_one_copy_without_sql(tmp_path: Path) -> None:
+    found = verified(tmp_path, "redb", "--seconds", "2")[""]
+    assert found["schedules"] == []
+    assert [one["name"] for one in found["histories"]] == ["staleness", "sessions", "one copy"]
+    old, sessions, copy = found["histories"]
+    assert old["words"].startswith("0 of "), old["words"]
+    assert old["report"]["staleness"]["exposed"] > 100
+    assert sessions["words"].startswith("kept in all ")
+    assert copy["words"].startswith("0 pairs ")
+    assert found["verdict"] in ("HELD", "INCONCLUSIVE")
+
+
+@pytest.mark.servers
+def test_quorums_of_a_cluster_without_sql_overlap(tmp_path: Path) -> None:
+    """Nothing old is read, although sessions read on three nodes."""
+    version = fetched(cassandra.SOURCES, "5.0")
+    levels = 'consistency = "quorum"\nread_consistency = "quorum"'
+    options = f'start = {{ version = "{version}", nodes = 3, heap = "256MiB" }}\n{levels}'
+    found = verified(tmp_path, "cassandra", "--seconds", "2", options=options)["consistency quorum"]
+    old, sessions, _ = found["histories"]
+    assert old["words"].startswith("0 of "), old["words"]
+    assert "on 3 nodes" in old["words"]
+    assert old["verdict"] in ("HELD", "INCONCLUSIVE")
+    assert "read your writes broken" not in sessions["words"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "system", "why"),
+    [
+        ((), "null", "it is no database, so it promises nothing"),
+        (("--seconds", "0"), "redb", "it has no transactions in SQL, and nothing else is asked for"),
+        (("--fault", "kill"), "redb", "it has no transactions in SQL, and nothing else is asked for"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused(tmp_path: Path, arguments: Sequence[str], system: str, why: str) -> None:
+    plan = write_plan(tmp_path, PLAN.format(system=system, options=""))
+    done = bakeoff("verify", plan, *arguments, cwd=tmp_path)
     assert done.code == 2
-    assert "no transactions in SQL" in done.err
+    assert why in done.err

@@ -65,7 +65,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a proof of 100 transactions with up to 101 statements": lambda it: it["judged"][0].update(
         proofs=[{"title": "G1c", "count": 1, "reasons": [], "transactions": [{**ONE, "statements": ["r"] * 101}] * 100}]
     ),
-    "no schedule": lambda it: it.update(schedules=[]),
+    "no experiment": lambda it: it.update(schedules=[], judged=[]),
     "experiments, although none could be tried": lambda it: it.update(not_applicable="no SQL"),
     "is not a number": lambda it: it.update(elapsed_s=float("nan")),
 }

@@ -25,7 +25,7 @@ def report(verdict: str = "HELD", **broken: list[str]) -> dict[str, Any]:
 def test_of_nodes_that_agree_the_words_say_how_soon_and_which_write_won() -> None:
     judged = judged_convergence(report(), 3)
     assert judged.words == (
-        "300 rows on 3 nodes, 250 written by several sessions at a time; the same on all nodes 1.2 ms after the last"
+        "300 rows on 3 nodes, 250 written by several sessions at a time; the same on all nodes 1.20 ms after the last"
         " write; the last acknowledged value stayed in 130 of 150"
     )
     assert (judged.verdict, judged.proofs) == ("HELD", [])

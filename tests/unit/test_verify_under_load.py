@@ -38,7 +38,7 @@ def test_one_violation_is_one_of_all(others: str) -> None:
     found = judged_under_load([probe(others), probe("VIOLATED", stale=3)])
     assert found is not None
     assert found.verdict == "VIOLATED"
-    assert found.words.startswith("3 of 24,000 reads on 1 node; 99 % of them replaced at most 6 ms before")
+    assert found.words.startswith("3 of 24,000 reads on 1 node; 99 % of them replaced at most 6.00 ms before")
     assert [proof.title for proof in found.proofs] == ["stale-read"]
 
 

@@ -1,17 +1,17 @@
 //! Which workloads there are, and which drivers ([`DRIVERS`]) they can be run with: they meet as objects of a shape.
 use bakeoff_drivers::DRIVERS;
-use bakeoff_drivers::registration::Registration;
+use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_experiments::Probe;
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
-use bakeoff_model::driver::{AnyDriver, formed};
+use bakeoff_model::driver::{AnyDriver, MakeDriver, formed};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::options::Said;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, DriverRequest, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{Phase, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{ExperimentSpec, Phase, RunSpec, WorkloadSpec};
 use bakeoff_workloads::hatshop::{Store, UNCHANGED};
 use std::sync::Arc;
 
@@ -139,18 +139,21 @@ mod workloads {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let sql = || match client(spec)?.make.experiments() {
-        Some(sql) => sql(spec),
-        None => Err(no_sql(&spec.driver.kind)),
-    };
-    match (spec.phase, &spec.experiment, &spec.staleness_probe) {
-        (Phase::Verify, Some(experiment), _) if experiment.is_of_records() => {
-            let records = client(spec)?.make.records(spec)?;
-            bakeoff_experiments::execute_on_records(spec, records, &control, &sink)
+    let (make, sql) = (client(spec)?.make, sql_for_experiments(client(spec)?));
+    let is_on_records = |one: &ExperimentSpec| one.is_on_records(sql.is_some());
+    match (spec.phase, &spec.staleness_probe) {
+        (Phase::Verify, _) if spec.experiment.as_ref().is_some_and(is_on_records) => {
+            bakeoff_experiments::execute_on_records(spec, make.records(spec)?, &control, &sink)
         }
-        (Phase::Verify, ..) => bakeoff_experiments::execute(spec, sql()?, &control, &sink),
-        (Phase::Run, _, Some(asked)) => {
-            let probe = Probe::start(spec, asked, sql()?, &control)?;
+        (Phase::Verify, _) => match sql {
+            Some(sql) => bakeoff_experiments::execute(spec, sql(spec)?, &control, &sink),
+            None => Err(no_sql(&spec.driver.kind)),
+        },
+        (Phase::Run, Some(asked)) => {
+            let probe = match sql {
+                Some(sql) => Probe::on_sql(spec, asked, sql(spec)?, &control),
+                None => Probe::on_records(spec, asked, make.records(spec)?, &control),
+            }?;
             let result = carry_out(spec, control.clone(), probe.follow(sink));
             if result.is_err() {
                 control.stop();
@@ -163,6 +166,12 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         }
         _ => carry_out(spec, control, sink),
     }
+}
+
+/// `None`: it has none, or no transactions.
+fn sql_for_experiments(client: &ClientLibrary) -> Option<MakeDriver<AnySql>> {
+    let has_transactions = client.offers.has(Offer::Transactions);
+    client.make.experiments().filter(|_| has_transactions)
 }
 
 /// A phase of a workload.
@@ -346,7 +355,7 @@ pub fn list() -> String {
             .filter(|workload| workload.lack(kind).is_none())
             .map(|workload| workload.kind.into())
             .collect(),
-        experiments: kind.client.make.experiments().is_some() && kind.client.offers.has(Offer::Transactions),
+        experiments: sql_for_experiments(&kind.client).is_some(),
         options: (kind.options.describe)(),
     };
     let list = serde_json::json!({

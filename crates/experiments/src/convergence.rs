@@ -1,6 +1,7 @@
 //! Rounds in which several sessions write one row at the same time, on all nodes that take writes; and what every node holds
 //! once nobody writes any more. The judge: `bakeoff_histories::convergence`.
 use crate::actor::{Act, Actor};
+use crate::shared::Own;
 use crate::versions::TABLE;
 use crate::{Stage, place_of, versions};
 use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
@@ -35,7 +36,7 @@ impl Convergence {
     pub fn run(&self, sink: &Sink) -> Result<Report, Trouble> {
         let sessions = self.writers() + self.stage.nodes();
         self.stage.tell_ready(sink, sessions, now_ns());
-        let table = versions::make(&self.stage, &self.session_setup, ROUNDS)?;
+        let table = versions::make_rows(&self.stage, &self.session_setup, ROUNDS)?;
         table.drop_after(self.report(sink))
     }
 

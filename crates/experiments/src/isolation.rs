@@ -6,7 +6,7 @@ mod tests;
 
 use crate::actor::{Act, Actor};
 use crate::play::{Patience, Play, Step};
-use crate::shared::Table;
+use crate::shared::{Own, Table};
 use crate::{Stage, place_of, silent};
 use bakeoff_measure::{Sink, words};
 use bakeoff_model::event::{Event, Progress};

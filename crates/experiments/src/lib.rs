@@ -32,8 +32,10 @@ use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{ExperimentSpec, RunSpec, RunnerKind};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use versions::Versions;
 
 pub use isolation::schedules::names;
 pub use staleness_probe::Probe;
@@ -48,24 +50,6 @@ struct Stage<S = AnySql> {
     /// For an answer: longer than the system's own limit for locks.
     timeout: Duration,
     control: Arc<Control>,
-}
-
-impl Stage {
-    /// As `new`, of a driver that has what statements of experiments need.
-    fn of_sql(
-        spec: &RunSpec,
-        driver: Box<dyn AnyDriver<AnySql>>,
-        control: &Arc<Control>,
-        writers: &Routing,
-        sessions_per_worker: u32,
-    ) -> Result<Self, Trouble> {
-        actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
-        Self::new(spec, driver, control, writers, sessions_per_worker)
-    }
-
-    fn nodes(&self) -> usize {
-        self.spec.driver.endpoints().len().max(1)
-    }
 }
 
 impl<S> Stage<S> {
@@ -95,6 +79,10 @@ impl<S> Stage<S> {
             timeout: spec.timeout().max(TIMEOUT_MIN),
             control: control.clone(),
         })
+    }
+
+    fn nodes(&self) -> usize {
+        self.spec.driver.endpoints().len().max(1)
     }
 
     /// Carries this out on the calling thread, by the runner of the driver's sessions. No figures come of it.
@@ -142,8 +130,9 @@ pub fn execute(
     let Some(experiment) = &spec.experiment else {
         return Err(nothing_asked());
     };
+    actor::NEEDS.check("an experiment on isolation", driver.offers(), &spec.driver.kind)?;
     let begun = Instant::now();
-    let stage = Arc::new(Stage::of_sql(spec, driver, control, &spec.routing, 1)?);
+    let stage = Arc::new(Stage::new(spec, driver, control, &spec.routing, 1)?);
     let evidence = match experiment {
         ExperimentSpec::Isolation {
             schedules,
@@ -176,23 +165,7 @@ pub fn execute(
             nodes_back_within: Duration::from_secs_f64(*nodes_back_within_s),
         }
         .run(sink)?),
-        ExperimentSpec::Staleness {
-            seconds,
-            writes_per_s,
-            reads_per_s,
-            claims,
-            session_setup,
-            folder,
-        } => Ok(staleness::Staleness {
-            stage: stage.clone(),
-            duration: Duration::from_secs_f64(*seconds),
-            writes_per_s: *writes_per_s,
-            reads_per_s: *reads_per_s,
-            claims: versions::claims(claims, "run.json: experiment.claims")?,
-            session_setup: session_setup.clone(),
-            folder: folder.clone(),
-        }
-        .run(sink)?),
+        ExperimentSpec::Staleness { .. } => Ok(staleness(&stage, sink)?),
         ExperimentSpec::Ledger { .. } | ExperimentSpec::LedgerFound { .. } => return Err(nothing_asked()),
         ExperimentSpec::Convergence {
             seconds,
@@ -213,7 +186,7 @@ pub fn execute(
     Ok(result(spec, control, begun, evidence))
 }
 
-/// The same with an experiment that needs records alone.
+/// The same with an experiment on records: of the ledger, or on a system without SQL.
 pub fn execute_on_records(
     spec: &RunSpec,
     driver: Box<dyn AnyDriver<AnyRecords>>,
@@ -222,28 +195,59 @@ pub fn execute_on_records(
 ) -> Result<RunResult, Trouble> {
     let begun = Instant::now();
     let stage = Arc::new(Stage::new(spec, driver, control, &spec.routing, 1)?);
-    match &spec.experiment {
+    let evidence = match &spec.experiment {
+        Some(ExperimentSpec::Staleness { .. }) => staleness(&stage, sink)?,
         Some(ExperimentSpec::Ledger {
             folder,
             first,
             sessions,
             seconds,
-        }) => ledger::Ledger {
-            stage: stage.clone(),
-            folder: folder.into(),
-            first: *first,
-            sessions: (*sessions).max(1),
-            duration: Duration::from_secs_f64(*seconds),
+        }) => {
+            let ledger = ledger::Ledger {
+                stage: stage.clone(),
+                folder: folder.into(),
+                first: *first,
+                sessions: (*sessions).max(1),
+                duration: Duration::from_secs_f64(*seconds),
+            };
+            ledger.run(sink)?;
+            Value::Null
         }
-        .run(sink)?,
-        Some(ExperimentSpec::LedgerFound { folder }) => ledger::find(&stage, folder.as_ref(), sink)?,
+        Some(ExperimentSpec::LedgerFound { folder }) => {
+            ledger::find(&stage, folder.as_ref(), sink)?;
+            Value::Null
+        }
         _ => return Err(nothing_asked()),
-    }
+    };
     stage.driver.close()?;
-    Ok(result(spec, control, begun, serde_json::Value::Null))
+    Ok(result(spec, control, begun, evidence))
 }
 
-fn result(spec: &RunSpec, control: &Control, begun: Instant, evidence: serde_json::Value) -> RunResult {
+fn staleness<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, Trouble> {
+    let Some(ExperimentSpec::Staleness {
+        seconds,
+        writes_per_s,
+        reads_per_s,
+        claims,
+        session_setup,
+        folder,
+    }) = &stage.spec.experiment
+    else {
+        return Err(nothing_asked());
+    };
+    staleness::Staleness {
+        stage: stage.clone(),
+        duration: Duration::from_secs_f64(*seconds),
+        writes_per_s: *writes_per_s,
+        reads_per_s: *reads_per_s,
+        claims: versions::claims(claims, "run.json: experiment.claims")?,
+        session_setup: session_setup.clone(),
+        folder: folder.clone(),
+    }
+    .run(sink)
+}
+
+fn result(spec: &RunSpec, control: &Control, begun: Instant, evidence: Value) -> RunResult {
     RunResult {
         elapsed_s: begun.elapsed().as_secs_f64(),
         interrupted: control.is_stopped(),

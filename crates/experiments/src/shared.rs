@@ -7,7 +7,7 @@ use bakeoff_measure::{Sink, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
-use bakeoff_model::sql::{Ask, Done, SqlSession};
+use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::value::Value;
 use std::cell::Cell;
@@ -21,6 +21,29 @@ pub struct Table<'a> {
     pub stage: &'a Stage,
     pub setup: &'a [String],
     pub name: &'static str,
+}
+
+/// What an experiment made, and drops.
+pub trait Own {
+    fn drop(&self) -> Result<(), Trouble>;
+
+    /// Whatever came of the work with it, whose error comes first.
+    fn drop_after<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
+        let dropped = self.drop();
+        let outcome = outcome?;
+        dropped.map(|()| outcome)
+    }
+}
+
+impl Own for Table<'_> {
+    fn drop(&self) -> Result<(), Trouble> {
+        self.on(0, async |session: &mut AnySql| {
+            session
+                .execute_text(&format!("DROP TABLE {}", self.name))
+                .await
+                .map(drop)
+        })
+    }
 }
 
 impl Table<'_> {
@@ -56,22 +79,6 @@ impl Table<'_> {
                     let _ = self.drop();
                 }
             })
-    }
-
-    pub fn drop(&self) -> Result<(), Trouble> {
-        self.on(0, async |session: &mut AnySql| {
-            session
-                .execute_text(&format!("DROP TABLE {}", self.name))
-                .await
-                .map(drop)
-        })
-    }
-
-    /// Drops it, whatever came of the work with it, whose error comes first.
-    pub fn drop_after<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
-        let dropped = self.drop();
-        let outcome = outcome?;
-        dropped.map(|()| outcome)
     }
 
     /// Carries this out on a session of its own, on the n-th of the nodes that take writes.
@@ -133,18 +140,18 @@ async fn count_of(session: &mut AnySql, sql: &str) -> Result<u64, OpError> {
     Ok(count.unwrap_or(-1) as u64)
 }
 
-/// An UPDATE that found no row did not do what was asked.
-pub fn found(done: Done) -> Result<(), OpError> {
-    match done.affected {
-        Some(0) => Err(OpError::fail(FailClass::Other, "ROWS", "the UPDATE found no row")),
+/// An update that found no row did not do what was asked.
+pub fn found(rows: Option<u64>) -> Result<(), OpError> {
+    match rows {
+        Some(0) => Err(OpError::fail(FailClass::Other, "ROWS", "the update found no row")),
         _ => Ok(()),
     }
 }
 
 /// Waits for what each session has recorded, and shows at the begin, every second and at the end how many seconds have passed.
 /// `stop` of the controller ends the wait early: sessions see it, too.
-pub fn gather(
-    stage: &Stage,
+pub fn gather<S>(
+    stage: &Stage<S>,
     sink: &Sink,
     results: &Receiver<Result<Vec<Record>, Trouble>>,
     sessions: usize,

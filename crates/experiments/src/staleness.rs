@@ -1,7 +1,7 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
-use crate::shared::{gather, write_history};
-use crate::versions::{At, KEYS, judged, record};
+use crate::shared::{Own, gather, write_history};
+use crate::versions::{At, KEYS, Versions, judged, record};
 use crate::{Stage, place_of, versions};
 use bakeoff_histories::record::{MicroOp, Record};
 use bakeoff_histories::register::Claims;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-pub struct Staleness {
-    pub stage: Arc<Stage>,
+pub struct Staleness<S> {
+    pub stage: Arc<Stage<S>>,
     pub duration: Duration,
     pub writes_per_s: f64,
     /// Of each reader.
@@ -39,7 +39,7 @@ enum Role {
     },
 }
 
-impl Staleness {
+impl<S: Versions> Staleness<S> {
     pub fn run(&self, sink: &Sink) -> Result<serde_json::Value, Trouble> {
         let roles = self.roles();
         self.stage.tell_ready(sink, roles.len(), now_ns());
@@ -114,7 +114,12 @@ struct User {
 }
 
 impl User {
-    async fn live(&self, stage: &Stage, setup: &[String], records: &mut Vec<Record>) -> Result<(), Trouble> {
+    async fn live<S: Versions>(
+        &self,
+        stage: &Stage<S>,
+        setup: &[String],
+        records: &mut Vec<Record>,
+    ) -> Result<(), Trouble> {
         let client = stage.driver.open(self.number as usize).await?;
         let (writes, reads) = match &self.role {
             Role::Writer { node } => (Some(*node), vec![]),
@@ -171,13 +176,13 @@ impl User {
         Ok(())
     }
 
-    async fn write(&self, at: &mut At, key: u64, version: i64, records: &mut Vec<Record>) {
+    async fn write<S: Versions>(&self, at: &mut At<S>, key: u64, version: i64, records: &mut Vec<Record>) {
         let call_ns = now_ns();
         let done = (at.write(key, version).await, MicroOp::Write(key, version));
         records.push(record(self.number, at.node, records.len(), call_ns, done));
     }
 
-    async fn read(&self, at: &mut At, key: u64, records: &mut Vec<Record>) {
+    async fn read<S: Versions>(&self, at: &mut At<S>, key: u64, records: &mut Vec<Record>) {
         let call_ns = now_ns();
         let done = at.read(key).await;
         records.push(record(self.number, at.node, records.len(), call_ns, done));

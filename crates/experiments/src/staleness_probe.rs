@@ -4,13 +4,15 @@
 mod budget;
 mod session;
 
+use crate::shared::Own;
+use crate::versions::Versions;
 use crate::{Stage, versions};
 use bakeoff_histories::record::{MicroOp, Record};
 use bakeoff_histories::register::Claims;
 use bakeoff_measure::threads::affinity::keep_to;
 use bakeoff_measure::threads::placement::sessions_per_worker;
 use bakeoff_measure::{Control, Sink, threads};
-use bakeoff_model::any::AnySql;
+use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::AnyDriver;
 use bakeoff_model::event::{Event, StalenessProbe};
 use bakeoff_model::outcome::Trouble;
@@ -53,15 +55,35 @@ enum Said {
 impl Probe {
     /// Makes the table and opens the sessions, and returns when that is done, has failed or takes longer than an operation
     /// may. Error: this system has no sessions for it, or the document is wrong.
-    pub fn start(
+    pub fn on_sql(
         spec: &RunSpec,
         asked: &StalenessProbeSpec,
         driver: Box<dyn AnyDriver<AnySql>>,
         control: &Arc<Control>,
     ) -> Result<Self, Trouble> {
+        Self::start(spec, asked, driver, control)
+    }
+
+    /// The same on a system without SQL.
+    pub fn on_records(
+        spec: &RunSpec,
+        asked: &StalenessProbeSpec,
+        driver: Box<dyn AnyDriver<AnyRecords>>,
+        control: &Arc<Control>,
+    ) -> Result<Self, Trouble> {
+        Self::start(spec, asked, driver, control)
+    }
+
+    fn start<S: Versions>(
+        spec: &RunSpec,
+        asked: &StalenessProbeSpec,
+        driver: Box<dyn AnyDriver<S>>,
+        control: &Arc<Control>,
+    ) -> Result<Self, Trouble> {
+        S::needs().check("the probe of old reads", driver.offers(), &spec.driver.kind)?;
         let cores = keep_to(&spec.cores)?;
         let sessions = sessions_per_worker(spec, cores.len());
-        let stage = Arc::new(Stage::of_sql(spec, driver, control, &asked.writers, sessions)?);
+        let stage = Arc::new(Stage::new(spec, driver, control, &asked.writers, sessions)?);
         let claims = versions::claims(&asked.claims, "run.json: staleness_probe.claims")?;
         let (budget, timeout) = (Budget::of(spec), stage.timeout);
         let ops_per_s = Arc::new(AtomicU64::new(budget.first_ops_per_s().to_bits()));
@@ -121,14 +143,14 @@ fn failed(what: String) -> StalenessProbe {
 }
 
 /// The thread that looks after the sessions.
-struct Watch {
-    stage: Arc<Stage>,
+struct Watch<S> {
+    stage: Arc<Stage<S>>,
     setup: Vec<String>,
     claims: Claims,
     shared: Arc<Shared>,
 }
 
-impl Watch {
+impl<S: Versions> Watch<S> {
     fn run(&self, ready: Sender<()>, say: &Sender<Message>) {
         let table = match versions::make(&self.stage, &self.setup, versions::KEYS) {
             Ok(table) => table,

@@ -4,7 +4,7 @@ mod bank;
 mod lists;
 
 use crate::actor::{ended, open};
-use crate::shared::{Table, gather, history, write_history};
+use crate::shared::{Own, Table, gather, history, write_history};
 use crate::{Stage, defect, place_of};
 use bakeoff_histories::History;
 use bakeoff_histories::bank::Bank;

@@ -1,33 +1,69 @@
-//! Versions of a few keys, as everybody who looks for old reads writes and reads them. The judge:
-//! `bakeoff_histories::register`.
-use crate::actor::{ended, open};
-use crate::shared::{Table, found, history};
+//! Versions of a few keys, as everybody who looks for old reads writes and reads them: in rows of SQL, or in records where a
+//! system has no SQL. The judge: `bakeoff_histories::register`.
+mod records;
+mod sql;
+
+use crate::actor::ended;
+use crate::shared::{Own, history};
 use crate::{Stage, defect};
 use bakeoff_histories::record::{Answer, MicroOp, Outcome as Ended, Phase, Record};
 use bakeoff_histories::register::{Claims, judge};
 use bakeoff_measure::words;
-use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::time::now_ns;
-use bakeoff_model::value::Value;
+pub use sql::make as make_rows;
 
 pub const TABLE: &str = "bakeoff_probe";
 /// That any session reads.
 pub const KEYS: u64 = 16;
 
-/// Makes the table with this many keys, each with 0 as its value, on every node.
-pub fn make<'a>(stage: &'a Stage, setup: &'a [String], keys: u64) -> Result<Table<'a>, Trouble> {
-    let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
-    let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
-    let table = Table {
-        stage,
-        setup,
-        name: TABLE,
-    };
-    table.create("value BIGINT NOT NULL", &[insert], keys)?;
-    Ok(table)
+/// A session that keeps versions.
+pub trait Versions: Sized + 'static {
+    /// What it prepares.
+    type Prepared;
+
+    fn needs() -> Needs;
+
+    /// On this node. setup: statements that the session begins with.
+    async fn open(
+        stage: &Stage<Self>,
+        client: &dyn AnyClient<Self>,
+        setup: &[String],
+        node: usize,
+    ) -> Result<(Self, Self::Prepared), Trouble>;
+    /// Error also if there is no such key.
+    async fn write_version(
+        &mut self,
+        prepared: &Self::Prepared,
+        key: u64,
+        version: i64,
+    ) -> Result<(), OpError>;
+    async fn read_version(&mut self, prepared: &Self::Prepared, key: u64) -> Result<Option<i64>, OpError>;
+    /// Makes the table with this many keys, each with 0 as its value, on every node.
+    fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble>;
+    fn drop_keys(stage: &Stage<Self>, setup: &[String]) -> Result<(), Trouble>;
+}
+
+/// The table, once it is made.
+pub struct Made<'a, S> {
+    stage: &'a Stage<S>,
+    setup: &'a [String],
+}
+
+pub fn make<'a, S: Versions>(
+    stage: &'a Stage<S>,
+    setup: &'a [String],
+    keys: u64,
+) -> Result<Made<'a, S>, Trouble> {
+    S::create_keys(stage, setup, keys).map(|()| Made { stage, setup })
+}
+
+impl<S: Versions> Own for Made<'_, S> {
+    fn drop(&self) -> Result<(), Trouble> {
+        S::drop_keys(self.stage, self.setup)
+    }
 }
 
 pub fn claims(claims: &serde_json::Value, key: &str) -> Result<Claims, Trouble> {
@@ -36,38 +72,31 @@ pub fn claims(claims: &serde_json::Value, key: &str) -> Result<Claims, Trouble> 
 }
 
 /// A session on one node: a place in the system's list of endpoints.
-pub struct At {
+pub struct At<S: Versions> {
     pub node: usize,
     pub is_lost: bool,
-    session: AnySql,
-    read: Statement,
-    write: Statement,
+    session: S,
+    prepared: S::Prepared,
 }
 
-impl At {
+impl<S: Versions> At<S> {
     pub async fn open(
-        stage: &Stage,
-        client: &dyn AnyClient<AnySql>,
+        stage: &Stage<S>,
+        client: &dyn AnyClient<S>,
         setup: &[String],
         node: usize,
     ) -> Result<Self, Trouble> {
-        let mut session = open(stage, client, node, setup).await?;
-        let (first, second) = (session.dialect().placeholder(1), session.dialect().placeholder(2));
-        let read = format!("SELECT value FROM {TABLE} WHERE id = {first}");
-        let write = format!("UPDATE {TABLE} SET value = {first} WHERE id = {second}");
-        let refuse = |e: OpError| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
+        let (session, prepared) = S::open(stage, client, setup, node).await?;
         Ok(Self {
-            read: session.prepare(&Ask::read(&read)).await.map_err(refuse)?,
-            write: session.prepare(&Ask::write(&write)).await.map_err(refuse)?,
             is_lost: false,
             node,
             session,
+            prepared,
         })
     }
 
     pub async fn write(&mut self, key: u64, version: i64) -> Ended {
-        let params = [Value::Int(version), Value::Int(key as i64)];
-        match self.session.execute(self.write, &params).await.and_then(found) {
+        match self.session.write_version(&self.prepared, key, version).await {
             Ok(()) => Ended::Ok,
             Err(error) => {
                 self.is_lost |= error.connection_lost;
@@ -77,9 +106,7 @@ impl At {
     }
 
     pub async fn read(&mut self, key: u64) -> (Ended, MicroOp) {
-        let found = self.session.query_one(self.read, &[Value::Int(key as i64)]).await;
-        let value = found.map(|row| row.and_then(|row| row.cell(0)).and_then(Value::whole_number));
-        match value {
+        match self.session.read_version(&self.prepared, key).await {
             // Version 0 is the row before any write.
             Ok(None | Some(0)) => (Ended::Ok, MicroOp::Read(key, Answer::Nothing)),
             Ok(Some(version)) => (Ended::Ok, MicroOp::Read(key, Answer::Value(version))),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 
 use bakeoff_drivers::sqlite::DRIVER;
-use bakeoff_experiments::{Probe, execute, names};
+use bakeoff_experiments::{Probe, execute, execute_on_records, names};
 use bakeoff_measure::Control;
 use bakeoff_measure::control::Axis;
 use bakeoff_model::event::{Event, StalenessProbe};
@@ -23,6 +23,13 @@ fn evidence(
     begin: &str,
     experiment: serde_json::Value,
 ) -> Result<serde_json::Value, Trouble> {
+    let spec = spec(folder, journal, begin, experiment);
+    let driver = DRIVER.client.make.sql().unwrap()(&spec)?;
+    let sink: bakeoff_measure::Sink = Arc::new(|_| {});
+    Ok(execute(&spec, driver, &Arc::new(Control::default()), &sink)?.evidence)
+}
+
+fn spec(folder: &Path, journal: &str, begin: &str, experiment: serde_json::Value) -> RunSpec {
     let document = serde_json::json!({
         "format": 1,
         "phase": "verify",
@@ -33,10 +40,32 @@ fn evidence(
         "timeout_s": 2,
         "experiment": experiment,
     });
-    let spec: RunSpec = serde_json::from_value(document).unwrap();
-    let driver = DRIVER.client.make.sql().unwrap()(&spec)?;
-    let sink: bakeoff_measure::Sink = Arc::new(|_| {});
-    Ok(execute(&spec, driver, &Arc::new(Control::default()), &sink)?.evidence)
+    serde_json::from_value(document).unwrap()
+}
+
+/// As of a system without SQL.
+#[test]
+fn versions_in_records_are_read_as_of_one_copy() {
+    let folder = Folder::new("records");
+    let experiment = serde_json::json!({
+        "kind": "staleness", "seconds": 1.0, "writes_per_s": 300, "reads_per_s": 500,
+        "claims": { "staleness": "none", "guarantees": ["read-your-writes"], "linearizable": true },
+    });
+    let spec = spec(&folder.0, "wal", "immediate", experiment);
+    // Its own table is gone afterwards, or the second one would not begin.
+    for _ in 0..2 {
+        let records = DRIVER.client.make.records(&spec).unwrap();
+        let sink: bakeoff_measure::Sink = Arc::new(|_| {});
+        let result = execute_on_records(&spec, records, &Arc::new(Control::default()), &sink).unwrap();
+        let report = result.evidence;
+        assert_eq!(report["staleness"]["stale"], 0, "{report:#}");
+        assert_eq!(report["impossible_reads"], 0);
+        assert!(report["reads"].as_u64().unwrap() > 200, "{report:#}");
+        assert!(
+            report["staleness"]["exposed"].as_u64().unwrap() > 50,
+            "{report:#}"
+        );
+    }
 }
 
 struct Folder(std::path::PathBuf);
@@ -112,8 +141,15 @@ fn a_table_of_that_name_is_refused_and_kept() {
     assert_eq!(kept, 7);
 }
 
+/// How the probe keeps its versions.
+#[derive(Clone, Copy, Debug)]
+enum In {
+    Sql,
+    Records,
+}
+
 /// A probe next to a load that completes 20,000 operations a second, for a second after half a second of warm-up.
-fn probe(folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> StalenessProbe {
+fn probe(versions: In, folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> StalenessProbe {
     let document = serde_json::json!({
         "format": 1,
         "phase": "run",
@@ -125,9 +161,13 @@ fn probe(folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> Stalen
         "staleness_probe": { "claims": { "staleness": "none" } },
     });
     let spec: RunSpec = serde_json::from_value(document).unwrap();
-    let driver = DRIVER.client.make.sql().unwrap()(&spec).unwrap();
-    let control = Arc::new(Control::default());
-    let probe = Probe::start(&spec, spec.staleness_probe.as_ref().unwrap(), driver, &control).unwrap();
+    let (make, control) = (DRIVER.client.make, Arc::new(Control::default()));
+    let asked = spec.staleness_probe.as_ref().unwrap();
+    let probe = match versions {
+        In::Sql => Probe::on_sql(&spec, asked, make.sql().unwrap()(&spec).unwrap(), &control),
+        In::Records => Probe::on_records(&spec, asked, make.records(&spec).unwrap(), &control),
+    }
+    .unwrap();
     let sink = probe.follow(Arc::new(|_| {}));
     let second = serde_json::json!({
         "second": 0, "length_s": 1.0, "warm_up": true, "series": [], "queries": { "read": 0, "write": 0, "other": 0 },
@@ -146,8 +186,8 @@ fn probe(folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> Stalen
 fn a_probe_next_to_a_load_sees_nothing_old_and_keeps_to_its_budget() {
     let folder = Folder::new("probe");
     // Its own table is gone afterwards, or the second one would not begin.
-    for _ in 0..2 {
-        let seen = probe(&folder.0, |_| {});
+    for versions in [In::Sql, In::Records] {
+        let seen = probe(versions, &folder.0, |_| {});
         assert_eq!(seen.troubles, Vec::<String>::new());
         assert_eq!(seen.sessions, 1);
         // 200 a second at most, of which a third is written; four deviations.
@@ -167,27 +207,32 @@ fn a_probe_next_to_a_load_sees_nothing_old_and_keeps_to_its_budget() {
 
 #[test]
 fn a_probe_finds_values_that_come_back() {
-    let folder = Folder::new("back");
-    let seen = probe(&folder.0, |connection| {
-        connection
-            .busy_timeout(std::time::Duration::from_secs(5))
-            .unwrap();
-        for _ in 0..100 {
+    for versions in [In::Sql, In::Records] {
+        let folder = Folder::new("back");
+        let seen = probe(versions, &folder.0, |connection| {
             connection
-                .execute_batch("UPDATE bakeoff_probe SET value = 0")
+                .busy_timeout(std::time::Duration::from_secs(5))
                 .unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    });
-    let staleness = &seen.report["staleness"];
-    assert_eq!(staleness["verdict"], "VIOLATED", "{staleness}");
-    assert!(staleness["stale"].as_u64().unwrap() > 10, "{staleness}");
+            for _ in 0..100 {
+                connection
+                    .execute_batch("UPDATE bakeoff_probe SET value = 0")
+                    .unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        });
+        let staleness = &seen.report["staleness"];
+        assert_eq!(staleness["verdict"], "VIOLATED", "{versions:?}: {staleness}");
+        assert!(
+            staleness["stale"].as_u64().unwrap() > 10,
+            "{versions:?}: {staleness}"
+        );
+    }
 }
 
 #[test]
 fn a_probe_that_cannot_begin_or_go_on_says_so() {
     let folder = Folder::new("trouble");
-    let lost = probe(&folder.0, |connection| {
+    let lost = probe(In::Sql, &folder.0, |connection| {
         connection.execute_batch("DROP TABLE bakeoff_probe").unwrap();
     });
     assert!(lost.troubles[0].contains("bakeoff_probe"), "{lost:?}");
@@ -195,7 +240,7 @@ fn a_probe_that_cannot_begin_or_go_on_says_so() {
     connection
         .execute_batch("CREATE TABLE bakeoff_probe (id INT)")
         .unwrap();
-    let refused = probe(&folder.0, |_| {});
+    let refused = probe(In::Sql, &folder.0, |_| {});
     assert!(refused.troubles[0].contains("already exists"), "{refused:?}");
     assert_eq!((refused.sessions, refused.report), (0, serde_json::Value::Null));
     connection.execute_batch("SELECT id FROM bakeoff_probe").unwrap();

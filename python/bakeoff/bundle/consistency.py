@@ -170,8 +170,8 @@ def contradiction_of_verification(record: VerificationRecord) -> str | None:
 def _of_verification(record: VerificationRecord) -> Iterator[str]:
     if record.not_applicable and (record.schedules or record.judged):
         yield "experiments, although none could be tried"
-    if not record.not_applicable and not record.schedules:
-        yield "no schedule"
+    if not record.not_applicable and not record.schedules and not record.judged:
+        yield "no experiment"
     if len(set(record.cells)) < len(record.cells):
         yield "a cell is there twice"
     for names, known in (

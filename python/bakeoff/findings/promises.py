@@ -131,11 +131,11 @@ def _answer(record: VerificationRecord, under_load: JudgedRecord | None) -> Prom
 
 
 def _checks(record: VerificationRecord) -> Iterator[CheckAnswer]:
-    shown = outcomes(record)
-    happened = ", ".join(one.words for one in shown if one.seen) or "no anomaly"
-    nothing = ", ".join(one.name for one in shown if one.is_open)
-    words = f"{happened}; {nothing} show nothing" if nothing else happened
-    yield CheckAnswer(name="schedules", verdict=verdict(shown, record.allowed), words=words)
+    if shown := outcomes(record):
+        happened = ", ".join(one.words for one in shown if one.seen) or "no anomaly"
+        nothing = ", ".join(one.name for one in shown if one.is_open)
+        words = f"{happened}; {nothing} show nothing" if nothing else happened
+        yield CheckAnswer(name="schedules", verdict=verdict(shown, record.allowed), words=words)
     yield from map(_check, record.judged)
 
 

@@ -149,6 +149,10 @@ def allowed_anomalies(product: str, version: str, settings: Mapping[str, str], l
     return None if own is None else own.allows
 
 
+#: What a system promises of reads: those of one copy; that what was acknowledged before them is there; or nothing.
+ReadPromise = Literal["one copy", "newest", ""]
+
+
 def claimed_level(allowed: tuple[str, ...] | None, *, multi_writer: bool) -> LevelName | None:
     """The strongest level by which histories are judged that allows all of these; None: nothing is known. multi_writer:
     of sessions on several nodes, between which nobody promises more than committed reads."""

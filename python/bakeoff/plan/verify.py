@@ -21,6 +21,7 @@ from .resolved import Cell, ResolvedPlan
 
 #: Drivers of SQL whose dialect no experiment has been tried with.
 _UNTRIED = ("avatica",)
+_NO_SQL = "it has no transactions in SQL, and nothing else is asked for"
 #: What the label of a subject leaves out: it is named next to it.
 _NAMED_APART = ("system", "isolation")
 #: Session variables that decide the level.
@@ -30,13 +31,15 @@ _LEVEL_VARIABLES = ("transaction_isolation", "tx_isolation", "default_transactio
 @dataclass(frozen=True)
 class Subject:
     """One system with one set of options at one level. cells: those that it speaks for, the first of which stands for
-    its options. first: of the levels of these options: what does not depend on the level is checked at it. why_not: no
-    experiment can be tried; "" where it can."""
+    its options. first: of the levels of these options: what does not depend on the level is checked at it. has_sql:
+    without it only reads of old values are looked for, and it has no level. why_not: no experiment can be tried; ""
+    where it can."""
 
     cells: list[Cell]
     label: str
     level: IsolationName | None
     first: bool
+    has_sql: bool
     why_not: str
 
     @property
@@ -49,25 +52,29 @@ class Subject:
         return options_of(self.cell)
 
 
-def subjects(plan: ResolvedPlan, *, every_level: bool = False) -> list[Subject]:
-    """In the order of the plan. every_level: that the system has, not only the plan's."""
+def subjects(plan: ResolvedPlan, *, every_level: bool = False, with_reads: bool | None = None) -> list[Subject]:
+    """In the order of the plan. every_level: that the system has, not only the plan's. with_reads: reads are looked at,
+    too, and not transactions alone; None: as the plan says."""
+    if with_reads is None:
+        with_reads = plan.verify is None or plan.verify.seconds > 0
     by_options: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         by_options.setdefault(options_of(cell), []).append(cell)
     several = [cells[0].record.system for cells in by_options.values()]
     found = []
     for cells in by_options.values():
-        name, refusal = cells[0].record.system, why_not(cells[0])
-        if not refusal:
+        name, sql = cells[0].record.system, has_sql(cells[0])
+        refusal = why_not(cells[0]) or ("" if sql or with_reads else _NO_SQL)
+        if not refusal and sql:
             refuse_level_of_session(cells[0])
         label = name if several.count(name) == 1 else _label(cells)
         of_level: dict[str | None, list[Cell]] = {}
         for cell in cells:
-            of_level.setdefault(cell.record.isolation, []).append(cell)
-        if every_level and not refusal:
+            of_level.setdefault(cell.record.isolation if sql else None, []).append(cell)
+        if every_level and sql and not refusal:
             of_level = dict.fromkeys(_levels(cells[0]), cells)
         for number, (level, theirs) in enumerate(of_level.items()):
-            found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, refusal))
+            found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, sql, refusal))
     return found
 
 
@@ -88,12 +95,20 @@ def _label(cells: Sequence[Cell]) -> str:
 
 def why_not(cell: Cell) -> str:
     """Why no experiment can be tried on its system; "" where it can."""
-    driver = listed("drivers", ListedDriver).get(SYSTEMS[cell.record.kind].driver)
-    if driver is None or not driver.experiments:
-        return f"{cell.record.kind} has no transactions in SQL, so there is no isolation to verify"
-    if driver.kind in _UNTRIED:
-        return f"no experiment has been tried with the SQL of {cell.record.kind}"
+    kind = SYSTEMS[cell.record.kind]
+    if kind.driver in _UNTRIED:
+        return f"no experiment has been tried with the SQL of {kind.kind}"
+    if kind.driver == "null":
+        return "it is no database, so it promises nothing"
+    if kind.peer_of and not has_sql(cell):
+        return f"it is a peer of {kind.peer_of} with one copy, which shows nothing of what {kind.peer_of} promises"
     return ""
+
+
+def has_sql(cell: Cell) -> bool:
+    """For experiments, with transactions."""
+    driver = listed("drivers", ListedDriver).get(SYSTEMS[cell.record.kind].driver)
+    return driver is not None and driver.experiments
 
 
 def _levels(cell: Cell) -> list[str | None]:

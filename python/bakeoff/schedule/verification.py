@@ -11,6 +11,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from ..bundle.files import make_folder
 from ..errors import BakeoffError
 from ..fleet.engines import Host
@@ -29,12 +31,12 @@ from ..model.levels import settings_of_sessions
 from ..model.records.verification import JudgedRecord, VerificationRecord
 from ..plan.document.tables import VerifyTable
 from ..plan.resolved import Cell, ResolvedPlan
-from ..plan.verify import Subject, promised, refuse_outsiders, why_not
+from ..plan.verify import Subject, has_sql, promised, refuse_outsiders, why_not
 from ..provision.instance import new_instance
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
 from ..verify.faults import WantedFaults, claim_after
-from ..verify.histories import claims_on_reads, judged, judged_convergence, judged_reads
+from ..verify.histories import CLAIMS_ON_READS, judged, judged_convergence, judged_reads
 from .faults_meanwhile import FaultsMeanwhile
 from .instance import Instance, file_name
 from .phases import home
@@ -89,8 +91,8 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
     """The instance runs. Its own tables are not touched."""
     began = time.monotonic()
     system, facts = instance.system, instance.facts(subject.cell)
-    level = subject.level or facts.portable.get("isolation", "")
-    allowed = _allowed(instance, subject.cell, level)
+    level = subject.level or _level(instance, subject.cell)
+    allowed = _allowed(instance, subject.cell, level) if subject.has_sql else None
     faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
 
     def carry_out(experiment: SqlExperiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
@@ -106,27 +108,28 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             ).evidence
 
     evidence = IsolationEvidence(schedules=[])
-    if not asked.only_transactions:
+    if subject.has_sql and not asked.only_transactions:
         schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
         evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
     found: list[JudgedRecord] = []
     if asked.seconds:
         nodes = len(system.nodes())
         folder = _histories(asked, f"{file_name(subject.label)}-{level or 'default'}")
-        claim = claimed_level(allowed, multi_writer=system.multi_writer and nodes > 1)
-        random = TransactionsExperiment(
-            seconds=asked.seconds,
-            claim=claim_after(claim, asked.faults, facts.portable),
-            folder=folder,
-            nodes_back_within_s=faults.nodes_back_within_s,
-        )
-        with faults:
-            found = judged(carry_out(random, "seconds of transactions", faults.notice))
+        if subject.has_sql:
+            claim = claimed_level(allowed, multi_writer=system.multi_writer and nodes > 1)
+            random = TransactionsExperiment(
+                seconds=asked.seconds,
+                claim=claim_after(claim, asked.faults, facts.portable),
+                folder=folder,
+                nodes_back_within_s=faults.nodes_back_within_s,
+            )
+            with faults:
+                found = judged(carry_out(random, "seconds of transactions", faults.notice))
         if subject.first and not asked.only_transactions:
-            claims = claims_on_reads(one_copy=system.one_copy, allowed=allowed)
+            claims = _claims_on_reads(instance, subject.cell, level)
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
-            if nodes > 1:
+            if nodes > 1 and subject.has_sql:
                 rounds = ConvergenceExperiment(seconds=asked.seconds)
                 found.append(judged_convergence(carry_out(rounds, "rows"), nodes))
     return VerificationRecord(
@@ -178,13 +181,27 @@ def staleness_probe(plan: ResolvedPlan, cell: Cell, instance: Instance) -> Stale
     ask for them, or the system has none. The system runs. Raises ServerError."""
     if plan.verify is None or not plan.verify.probe or why_not(cell):
         return None
-    system, level = instance.system, instance.facts(cell).portable.get("isolation", "")
-    allowed = _allowed(instance, cell, level)
+    system = instance.system
     return StalenessProbeSpec(
         writers="any" if system.multi_writer else home(system),
-        claims=claims_on_reads(one_copy=system.one_copy, allowed=allowed),
+        claims=_claims_on_reads(instance, cell, _level(instance, cell)),
         session_setup=list(system.lock_limit),
     )
+
+
+def _level(instance: Instance, cell: Cell) -> str:
+    """Of isolation, or of consistency where there is no SQL; "" where it has no name."""
+    portable = instance.facts(cell).portable
+    if has_sql(cell):
+        return portable.get("isolation", "")
+    return f"consistency {portable['consistency']}" if "consistency" in portable else ""
+
+
+def _claims_on_reads(instance: Instance, cell: Cell, level: str) -> dict[str, JsonValue]:
+    """Of SQL it is known what vendors promise; without it only what the servers are that bakeoff has started."""
+    system = instance.system
+    is_known = _allowed(instance, cell, level) is not None if has_sql(cell) else system.managed
+    return CLAIMS_ON_READS[system.promise_of_reads if is_known else ""]
 
 
 def _allowed(instance: Instance, cell: Cell, level: str) -> tuple[str, ...] | None:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Check
+from bakeoff.model.isolation import ReadPromise
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import ManagedServer
@@ -320,9 +321,9 @@ class System(ABC):
         """Its servers, once it has started; the first is the one that is written to."""
 
     @property
-    def one_copy(self) -> bool:
-        """Whether it promises that no read, on any node, misses what was acknowledged before it."""
-        return len(self.nodes()) == 1
+    def promise_of_reads(self) -> ReadPromise:
+        """On any of its nodes."""
+        return "one copy" if len(self.nodes()) == 1 else ""
 
     def roles(self) -> Mapping[str, str]:
         """Roles of its servers, by name and in their order, known before it starts; empty: it lives in the engine."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
+from bakeoff.model.isolation import ReadPromise
 from bakeoff.systems.base import Capabilities, Configuration, Facts, Node, System
 from bakeoff.systems.options import Options, read_options
 
@@ -61,9 +62,10 @@ class Reference(System):
         return [ReferenceNode(f"node {number}", self._options, self._isolation) for number in numbers]
 
     @property
-    def one_copy(self) -> bool:
+    def promise_of_reads(self) -> ReadPromise:
         """Each read reaches a node that has what was acknowledged."""
-        return bool(self._options["read_nodes"] + self._options["write_nodes"] > self._options["nodes"])
+        overlap = self._options["read_nodes"] + self._options["write_nodes"] > self._options["nodes"]
+        return "one copy" if overlap else ""
 
 
 class ReferenceNode(Node):

@@ -7,21 +7,21 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..analysis.wording import counted, percent_words
+from ..analysis.wording import counted, duration_words, percent_words
 from ..model.boundary import StalenessProbe
+from ..model.isolation import ReadPromise
 from ..model.records.verification import JudgedRecord, Proof, ProofColumn
 
-#: Everything that a register of one copy has.
-OF_ONE_COPY: dict[str, JsonValue] = {
-    "staleness": "none",
-    "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
-    "linearizable": True,
+#: What the judge takes as claimed, by what a system promises.
+CLAIMS_ON_READS: dict[ReadPromise, dict[str, JsonValue]] = {
+    "one copy": {
+        "staleness": "none",
+        "guarantees": ["read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads"],
+        "linearizable": True,
+    },
+    "newest": {"staleness": "none", "guarantees": ["read-your-writes"]},
+    "": {},
 }
-
-
-def claims_on_reads(*, one_copy: bool, allowed: Sequence[str] | None) -> dict[str, JsonValue]:
-    """What is claimed of a system. one_copy: as it has it. allowed: as of `allowed_anomalies`; None: nobody knows."""
-    return OF_ONE_COPY if one_copy and allowed is not None else {}
 
 
 #: In the order in which they are run.
@@ -58,8 +58,8 @@ def judged_reads(report: Mapping[str, Any], nodes: int) -> list[JudgedRecord]:
     if stale["stale"]:
         behind = stale["versions_behind"]["max"]
         words += (
-            f"; replaced {_milliseconds(age['p50'])} before (at most {_milliseconds(age['max'])}, {behind} versions"
-            f" behind); windows of writes p99 {_milliseconds(window['p99'])}, at most {_milliseconds(window['max'])}"
+            f"; replaced {duration_words(age['p50'])} before (at most {duration_words(age['max'])}, {behind} versions"
+            f" behind); windows of writes p99 {duration_words(window['p99'])}, at most {duration_words(window['max'])}"
         )
     if report["impossible_reads"]:
         words += f"; {report['impossible_reads']:,} reads of values that nobody had written"
@@ -97,7 +97,9 @@ def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
     words = f"{stale:,} of {counted(reads, 'read', 'reads')} on {counted(nodes, 'node', 'nodes')}"
     if stale:
         p99_ns, max_ns = max(one.age_ns.p99 for one in found), max(one.age_ns.max for one in found)
-        words += f"; 99 % of them replaced at most {_milliseconds(p99_ns)} before, all at most {_milliseconds(max_ns)}"
+        words += (
+            f"; 99 % of them replaced at most {duration_words(p99_ns)} before, all at most {duration_words(max_ns)}"
+        )
     elif exposed:
         share = percent_words(min(1.0, 3 / exposed))
         words += f"; with 95 % confidence at most {share} of the reads within 50 ms after a write"
@@ -116,10 +118,6 @@ def judged_under_load(probes: Sequence[StalenessProbe]) -> JudgedRecord | None:
 
 
 _WORST = ("OBSERVED", "HELD", "INCONCLUSIVE", "VIOLATED")
-
-
-def _milliseconds(value_ns: float) -> str:
-    return f"{value_ns / 1e6:,.3g} ms"
 
 
 def _lists(report: Mapping[str, Any]) -> JudgedRecord:
@@ -186,7 +184,7 @@ def judged_convergence(report: Mapping[str, Any], nodes: int) -> JudgedRecord:
     rounds = f"{counted(report['rounds'], 'row', 'rows')} on {nodes} nodes, {report['conflicts']:,} written"
     words = [f"{rounds} by several sessions at a time"]
     if (after_ns := report["converged_after_ns"]) is not None:
-        words.append(f"the same on all nodes {_milliseconds(after_ns)} after the last write")
+        words.append(f"the same on all nodes {duration_words(after_ns)} after the last write")
     words += [counted(report[name]["count"], *of_one_and_several) for name, of_one_and_several in broken.items()]
     if decided := report["last_acknowledged_won"] + report["other_won"]:
         words.append(f"the last acknowledged value stayed in {report['last_acknowledged_won']:,} of {decided:,}")

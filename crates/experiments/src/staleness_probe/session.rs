@@ -6,11 +6,10 @@
 use super::NAP;
 use super::budget::{Arrivals, RECORDS_MAX};
 use crate::Stage;
-use crate::versions::{At, KEYS, record};
+use crate::versions::{At, KEYS, Versions, record};
 use bakeoff_histories::record::{MicroOp, Outcome, Record};
 use bakeoff_histories::register::EXPOSED_WITHIN_NS;
 use bakeoff_measure::control::Axis;
-use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::{SplitMix64, seed};
@@ -99,7 +98,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(node: usize, stage: &Stage, shared: Arc<Shared>, reads: Receiver<Due>) -> Self {
+    pub fn new<S>(node: usize, stage: &Stage<S>, shared: Arc<Shared>, reads: Receiver<Due>) -> Self {
         let writers = stage.places.len();
         let place = stage.places.iter().position(|place| *place as usize == node);
         Self {
@@ -116,9 +115,9 @@ impl Session {
     }
 
     /// From its first connection to the end of the window.
-    pub async fn live(
+    pub async fn live<S: Versions>(
         mut self,
-        stage: &Stage,
+        stage: &Stage<S>,
         setup: &[String],
         opened: impl FnOnce(),
     ) -> Result<(), Trouble> {
@@ -183,7 +182,7 @@ impl Session {
         }
     }
 
-    async fn write(&mut self, at: &mut At) {
+    async fn write<S: Versions>(&mut self, at: &mut At<S>) {
         let key = self.own[self.random.below(self.own.len() as u64) as usize];
         self.version += 1;
         let op = MicroOp::Write(key, self.version);
@@ -203,7 +202,7 @@ impl Session {
     }
 
     /// Noted only in the window: what the warm-up read is not judged.
-    async fn read(&mut self, at: &mut At, key: u64, axis: &Axis) {
+    async fn read<S: Versions>(&mut self, at: &mut At<S>, key: u64, axis: &Axis) {
         let call_ns = now_ns();
         let done = at.read(key).await;
         if call_ns >= axis.window_start_ns {
@@ -220,11 +219,11 @@ impl Session {
         index
     }
 
-    async fn reopen(
+    async fn reopen<S: Versions>(
         &self,
-        at: &mut At,
-        stage: &Stage,
-        client: &dyn AnyClient<AnySql>,
+        at: &mut At<S>,
+        stage: &Stage<S>,
+        client: &dyn AnyClient<S>,
         setup: &[String],
         axis: &Axis,
     ) {

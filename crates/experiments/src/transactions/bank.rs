@@ -107,7 +107,7 @@ impl Kind for Transfers {
             match *op {
                 MicroOp::Add(account, amount) => {
                     let params = [Value::Int(amount), Value::Int(account as i64)];
-                    found(session.execute(prepared.add, &params).await?)?;
+                    found(session.execute(prepared.add, &params).await?.affected)?;
                 }
                 MicroOp::Unanswered(account) => {
                     read(
@@ -126,7 +126,7 @@ impl Kind for Transfers {
                     let balance = amount + balance_of(&balances, account);
                     *op = MicroOp::Write(account, balance);
                     let params = [Value::Int(balance), Value::Int(account as i64)];
-                    found(session.execute(prepared.write, &params).await?)?;
+                    found(session.execute(prepared.write, &params).await?.affected)?;
                 }
                 _ => {}
             }

@@ -96,7 +96,7 @@ impl Kind for Lists {
                 MicroOp::Append(key, value) => {
                     let text = format!(",{value}");
                     let params = [Value::Text(text.as_bytes()), Value::Int(key as i64)];
-                    found(session.execute(prepared.append, &params).await?)?;
+                    found(session.execute(prepared.append, &params).await?.affected)?;
                 }
                 MicroOp::Unanswered(key) => {
                     let row = session

@@ -90,9 +90,13 @@ pub enum ExperimentSpec {
 }
 
 impl ExperimentSpec {
-    /// It needs records, and no SQL.
-    pub fn is_of_records(&self) -> bool {
-        matches!(self, Self::Ledger { .. } | Self::LedgerFound { .. })
+    /// On records instead of SQL. has_sql: the driver, for experiments.
+    pub fn is_on_records(&self, has_sql: bool) -> bool {
+        match self {
+            Self::Ledger { .. } | Self::LedgerFound { .. } => true,
+            Self::Staleness { .. } => !has_sql,
+            _ => false,
+        }
     }
 }
 

@@ -27,12 +27,12 @@ def add(commands: Commands) -> None:
         "verify",
         run,
         help="check whether the systems of a plan keep what they promise",
-        description="Checks what each SQL system of a plan promises, in four ways. Two or three sessions carry out"
+        description="Checks what each system of a plan promises, in four ways. Two or three sessions carry out"
         " schedules that provoke the anomalies by which levels of isolation are defined. Six sessions carry"
         " out random transactions, and what they saw is judged. Versions are written and read on each node,"
-        " which shows how old reads are. Several sessions write the same rows, and then all nodes must hold"
-        " the same. All are compared with what the vendor says. No load runs, and the plan's own tables are"
-        " not touched.",
+        " which shows how old reads are; of a system without SQL that is all. Several sessions write the same"
+        " rows, and then all nodes must hold the same. All are compared with what the vendor says. No load"
+        " runs, and the plan's own tables are not touched.",
         epilog="example:\n  bakeoff verify my.toml\n  bakeoff verify my.toml --every-level\n"
         "  bakeoff verify my.toml --only mariadb --show P4\n"
         "  bakeoff verify my.toml --fault kill --seed 7\n  bakeoff verify my.toml --cuts 50 --kills 50",
@@ -168,12 +168,13 @@ def run(options: argparse.Namespace) -> int:
     _refuse_ignored(options)
     if options.cuts or options.kills:
         return crash_systems(plan, options)
-    every = subjects(plan, every_level=options.every_level)
+    with_reads = options.seconds > 0 and not options.fault and not options.search
+    every = subjects(plan, every_level=options.every_level, with_reads=with_reads)
     chosen = [subject for subject in every if not subject.why_not]
     refused = {subject.label: subject.why_not for subject in every if subject.why_not}
     if not chosen:
         name, why = next(iter(refused.items()))
-        raise PlanError(why, where=f"systems.{name}", hint="name a system with SQL: `bakeoff systems`")
+        raise PlanError(why, where=f"systems.{name}", hint="name a database: `bakeoff systems`")
     for warning in plan.warnings:
         say(f"warning: {warning}")
     for name, why in {**plan.skipped, **refused}.items():

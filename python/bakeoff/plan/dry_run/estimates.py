@@ -142,8 +142,8 @@ def verify_s(subject: Subject, said: VerifyTable) -> float:
     """The checks of one system at one level, its start included."""
     if subject.why_not:
         return 0.0
-    timed = _KINDS_OF_TRANSACTIONS + subject.first if said.seconds else 0
-    tries = len(said.schedules or SCHEDULES) * said.tries
+    timed = _KINDS_OF_TRANSACTIONS * subject.has_sql + subject.first if said.seconds else 0
+    tries = len(said.schedules or SCHEDULES) * said.tries if subject.has_sql else 0
     start_s = _restart_s(subject.cell) if subject.first else 0.0
     return start_s + tries * _TRY_S + timed * (said.seconds + _EXPERIMENT_S)
 

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.durability import Survival
+from bakeoff.model.isolation import ReadPromise
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import wait_until
@@ -120,10 +121,22 @@ class _Cluster(Server):
 
     def _survival(self) -> Survival:
         """Of the first node, at the level that the load asks for."""
-        control = self.nodes()[0].control
-        found = read_copies(control, self._options.keyspace)
-        copies = found[0] if found else self._options.copies or 1
-        return of_cassandra(read_settings(control), acknowledging=self._options.acknowledging(copies))
+        copies = self._options.acknowledging(self._copies())
+        return of_cassandra(read_settings(self.nodes()[0].control), acknowledging=copies)
+
+    @property
+    def promise_of_reads(self) -> ReadPromise:
+        """Copies that are read and written overlap (Cassandra's documentation, "Dynamo", tunable consistency)."""
+        if len(self.nodes()) == 1:
+            return "one copy"
+        driver = self._options.driver
+        copies = self._copies()
+        reads = acknowledging(driver["read_consistency"] or driver["consistency"], copies)
+        return "newest" if reads + acknowledging(driver["consistency"], copies) > copies else ""
+
+    def _copies(self) -> int:
+        found = read_copies(self.nodes()[0].control, self._options.keyspace)
+        return found[0] if found else self._options.copies or 1
 
     def _asked(self) -> dict[str, str]:
         driver = self._options.driver

@@ -1,0 +1,134 @@
+//! Versions in records, of a system without SQL.
+use super::{TABLE, Versions};
+use crate::shared::found;
+use crate::{Stage, place_of, silent};
+use bakeoff_measure::words;
+use bakeoff_model::any::AnyRecords;
+use bakeoff_model::driver::AnyClient;
+use bakeoff_model::needs::Needs;
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, ValueType};
+use bakeoff_model::time::{now_ns, sleep};
+use bakeoff_model::value::Value;
+use std::time::Duration;
+
+const FIRST: Table = Table(0);
+/// As many digits as the largest version has.
+const VALUE_LENGTH: u32 = 20;
+
+fn table() -> TableSpec {
+    TableSpec {
+        name: TABLE.to_owned(),
+        key_column: "probe_key".to_owned(),
+        key_length: 8,
+        field_names: vec!["value".to_owned()],
+        value_type: ValueType::Varchar(VALUE_LENGTH),
+    }
+}
+
+fn name(key: u64) -> String {
+    format!("key-{key:04}")
+}
+
+impl Versions for AnyRecords {
+    type Prepared = ();
+
+    fn needs() -> Needs {
+        Needs::default()
+    }
+
+    async fn open(
+        stage: &Stage<Self>,
+        client: &dyn AnyClient<Self>,
+        _setup: &[String],
+        node: usize,
+    ) -> Result<(Self, ()), Trouble> {
+        let refuse = |error: OpError| words::server_trouble(&error, &stage.spec.driver, "opening a session");
+        let mut session = client.session(node, Self::needs()).await.map_err(refuse)?;
+        session.attach(&[table()]).await.map_err(refuse)?;
+        Ok((session, ()))
+    }
+
+    async fn write_version(&mut self, (): &(), key: u64, version: i64) -> Result<(), OpError> {
+        let value = version.to_string();
+        let value = FieldValue {
+            field: 0,
+            value: value.as_bytes(),
+        };
+        found(self.update(FIRST, name(key).as_bytes(), &[value]).await?)
+    }
+
+    async fn read_version(&mut self, (): &(), key: u64) -> Result<Option<i64>, OpError> {
+        let key = name(key);
+        let row = self.read(FIRST, key.as_bytes(), Fields::One(0)).await?;
+        let text = row.and_then(|row| row.cell(0)).and_then(Value::bytes);
+        Ok(text.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
+    }
+
+    fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble> {
+        on_node(stage, place_of(stage, 0), async |session| {
+            if stage.spec.drop_existing {
+                session.drop_table(&table()).await?;
+            }
+            session.create_table(&table()).await?;
+            for key in 0..keys {
+                let key = name(key);
+                let record = Record {
+                    key: key.as_bytes(),
+                    bytes: b"0",
+                    ends: &[1],
+                };
+                session.insert(FIRST, record).await?;
+            }
+            Ok(())
+        })?;
+        let everywhere = (0..stage.nodes()).try_for_each(|node| wait_for_keys(stage, node, keys));
+        everywhere.inspect_err(|_| drop(Self::drop_keys(stage, setup)))
+    }
+
+    fn drop_keys(stage: &Stage<Self>, _setup: &[String]) -> Result<(), Trouble> {
+        on_node(stage, place_of(stage, 0), async |session| {
+            session.drop_table(&table()).await
+        })
+    }
+}
+
+/// Carries this out on a session of its own.
+fn on_node<T>(
+    stage: &Stage<AnyRecords>,
+    node: usize,
+    errand: impl AsyncFnOnce(&mut AnyRecords) -> Result<T, OpError>,
+) -> Result<T, Trouble> {
+    stage.block_on(async {
+        let client = stage.driver.open(0).await?;
+        let (mut session, ()) = AnyRecords::open(stage, &*client, &[], node).await?;
+        errand(&mut session).await.map_err(|error| {
+            words::server_trouble(&error, &stage.spec.driver, format!("verify: the table {TABLE}"))
+        })
+    })
+}
+
+/// A node that replicates may not have all of them yet.
+fn wait_for_keys(stage: &Stage<AnyRecords>, node: usize, keys: u64) -> Result<(), Trouble> {
+    let give_up_ns = now_ns() + stage.timeout.as_nanos() as u64;
+    let found = on_node(stage, node, async |session| {
+        for key in 0..keys {
+            loop {
+                match session.read_version(&(), key).await {
+                    Ok(Some(_)) => break,
+                    Err(error) if error.connection_lost => return Err(error),
+                    _ if now_ns() > give_up_ns => return Ok(false),
+                    _ => sleep(Duration::from_millis(20)).await,
+                }
+            }
+        }
+        Ok(true)
+    })?;
+    match found {
+        true => Ok(()),
+        false => Err(silent(
+            stage,
+            &format!("node {node} does not have the keys of {TABLE}"),
+        )),
+    }
+}
