@@ -11,6 +11,8 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.findings.run_values import observed
 from bakeoff.model.boundary import StalenessProbe
 from bakeoff.model.records.run import RunRecord
+from bakeoff.systems.redis import system as redis
+from builders.systems import fetched
 from commands import bakeoff, only_bundle, write_plan
 from test_galera import SOON, need_galera
 
@@ -61,9 +63,13 @@ def run_of(folder: Path, plan: str) -> tuple[Bundle, RunRecord, StalenessProbe]:
     return bundle, run, run.staleness_probe
 
 
-def test_one_node_shows_nothing_old_and_the_probe_keeps_to_its_budget(tmp_path: Path) -> None:
-    plan = PLAN.format(system="mariadb", window="4s", start='start.settings = { innodb_buffer_pool_size = "32M" }')
-    bundle, run, probe = run_of(tmp_path, plan)
+@pytest.mark.parametrize("system", ["mariadb", "redis"])
+def test_one_node_shows_nothing_old_and_the_probe_keeps_to_its_budget(tmp_path: Path, system: str) -> None:
+    start = 'start.settings = { innodb_buffer_pool_size = "32M" }'
+    if system == "redis":
+        here = redis.SOURCES.here()
+        start = f'start.version = "{here[0].version if here else fetched(redis.SOURCES, "7.0")}"'
+    bundle, run, probe = run_of(tmp_path, PLAN.format(system=system, window="4s", start=start))
     assert probe.troubles == []
     assert probe.report is not None
     assert probe.sessions == 1

@@ -11,6 +11,7 @@ import pytest
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.systems import node_of, running
 from commands import bakeoff, write_plan
+from test_galera import need_galera
 
 PLAN = """
 title = "What a crash takes"
@@ -64,6 +65,15 @@ def test_mariadb_keeps_all_at_full_durability_and_loses_the_last_second_at_relax
     assert code == 0
     assert losing(relaxed["power cut"]) >= 2
     assert relaxed["power cut"]["verdict"] == "HELD"
+
+
+@pytest.mark.servers
+def test_a_cluster_that_syncs_nothing_loses_nothing_with_one_node(tmp_path: Path) -> None:
+    need_galera()
+    found, code = survived(tmp_path, "galera", "none", "--node-kills", "2")
+    assert code == 0
+    assert [crash["lost"] for crash in found["kill of one node"]["crashes"]] == [0, 0]
+    assert all(crash["acknowledged"] for crash in found["kill of one node"]["crashes"])
 
 
 @pytest.mark.servers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from bakeoff.model.boundary import Trouble
 from bakeoff.provision.server import PortTaken, failed_start
 from bakeoff.schedule import crashes
 from bakeoff.schedule.instance import Instance
-from bakeoff.verify.ledger import Crash, Kind
+from bakeoff.verify.ledger import KINDS, Crash, Kind
 
 DONE = Crash(acknowledged=400)
 
@@ -54,7 +55,11 @@ def survived(
         return carry_out(len(begun))
 
     monkeypatch.setattr(crashes, "_crash", one)
-    counts: dict[Kind, int] = {"kill": asked.get("kills", 0), "power cut": asked.get("cuts", 0)}
+    counts: dict[Kind, int] = {
+        "kill": asked.get("kills", 0),
+        "kill of one node": asked.get("node_kills", 0),
+        "power cut": asked.get("cuts", 0),
+    }
     return crashes._survived(instance(), lambda said: None, counts, seed), begun
 
 
@@ -71,7 +76,7 @@ def test_each_crash_has_numbers_of_its_own_that_fit_into_a_key(monkeypatch: pyte
     _, begun = survived(monkeypatch, lambda count: DONE, kills=3, cuts=3)
     firsts = [first for first, _ in begun]
     assert firsts == sorted(set(firsts)), "a power cut may bring back what the kills before it left"
-    assert 2 * CRASHES_MAX * crashes._NUMBERS <= 10**12
+    assert len(KINDS) * CRASHES_MAX * crashes._NUMBERS <= 10**12
 
 
 def test_the_moments_are_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +124,24 @@ def test_all_servers_stand_still_before_the_end_of_one_is_waited_for() -> None:
     victim = crashes._Servers(instance({name: Server(name, done) for name in "ab"}))
     victim.kill(cast(LocalEngines, SimpleNamespace(events=lambda silence_s: [])))
     assert done == ["freeze a", "freeze b", "kill a", "kill b"]
+
+
+def test_of_one_node_one_server_is_killed_and_the_load_goes_on_without_it() -> None:
+    done: list[str] = []
+    victim = crashes._OneNode(instance({name: Server(name, done) for name in "abc"}), Random(1))
+
+    def events(*_: float, **__: float) -> list[object]:
+        done.append("load")
+        return []
+
+    victim.kill(cast(LocalEngines, SimpleNamespace(events=events, stop=lambda: done.append("stop"))))
+    assert done == [next(f"kill {name}" for name in "abc" if f"kill {name}" in done), "load", "stop", "load"]
+
+
+def test_one_server_has_no_node_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, begun = survived(monkeypatch, lambda count: DONE, node_kills=2)
+    assert begun == []
+    assert [one.words for one in found.crashes] == ["it has one server"]
 
 
 def start_error(log: str) -> BakeoffError:

@@ -14,7 +14,7 @@ from bakeoff.model.records.bundle import FactsRecord
 from bakeoff.model.records.verification import VerificationRecord
 from bakeoff.plan.dry_run.estimates import verify_s
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.plan.verify import Subject, subjects
+from bakeoff.plan.verify import Subject, subjects, why_not
 from bakeoff.schedule import conductor
 from bakeoff.schedule.conductor import Conductor, View
 from bakeoff.schedule.verification import staleness_probe
@@ -46,6 +46,22 @@ def test_each_system_is_checked_once_for_its_options_and_level_whatever_the_load
     ]
     assert [one.has_sql for one in found] == [True, False, True, True]
     assert [one.why_not for one in found] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("null", {}, "no database"),
+        ("dynamodb", {"region": "us-east-1"}, "charges for requests"),
+        ("dynamodb-local", {}, "a peer of DynamoDB"),
+        ("leanxcale", {}, "the SQL of leanxcale"),
+        ("redis", {}, ""),
+    ],
+)
+def test_what_no_experiment_can_be_tried_on_says_why(kind: str, options: dict[str, Any], words: str) -> None:
+    cell = SimpleNamespace(record=SimpleNamespace(kind=kind), system_options=options)
+    found = why_not(cast(Any, cell))
+    assert words in found if words else not found
 
 
 def test_without_reads_nothing_is_left_of_a_system_without_sql() -> None:
@@ -138,7 +154,7 @@ def test_other_checks_than_those_that_were_made_are_made(tmp_path: Path, monkeyp
 def test_nothing_is_claimed_of_reads_of_tables_in_another_engine_than_innodb() -> None:
     asked = plan(verify="[verify]\nprobe = true")
     cell = next(cell for cell in asked.cells if cell.record.system == "mariadb")
-    system = SimpleNamespace(multi_writer=True, promise_of_reads="one copy", lock_limit=())
+    system = SimpleNamespace(multi_writer=True, capabilities=MariaDb.capabilities, promise_of_reads="one copy", lock_limit=())
 
     def claims(engine: str) -> dict[str, Any]:
         facts = FactsRecord(

@@ -16,7 +16,7 @@ from builders.plans import read
 
 USUAL: dict[str, Any] = {
     **{"schedule": [], "show": [], "fault": [], "histories": None, "search": None, "every_level": False},
-    **{"seconds": 6.0, "tries": None, "seed": None, "cuts": 1, "kills": 0, "work_dir": None},
+    **{"seconds": 6.0, "tries": None, "seed": None, "cuts": 1, "kills": 0, "node_kills": 0, "work_dir": None},
     **{"beside": True, "quiet": True, "json": False},
 }
 

@@ -100,6 +100,8 @@ def why_not(cell: Cell) -> str:
         return f"no experiment has been tried with the SQL of {kind.kind}"
     if kind.driver == "null":
         return "it is no database, so it promises nothing"
+    if kind.public_service(cell.system_options):
+        return "it charges for requests, and the checks send ten thousand"
     if kind.peer_of and not has_sql(cell):
         return f"it is a peer of {kind.peer_of} with one copy, which shows nothing of what {kind.peer_of} promises"
     return ""

@@ -1,5 +1,6 @@
 """Kills managed servers and embedded databases in the middle of inserts, also with what they had not synced taken away
-as by a power loss, and compares what exists after a restart with the ledger of what was acknowledged."""
+as by a power loss, or one node of a cluster, and compares what exists after a restart with the ledger of what was
+acknowledged."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from ..errors import BakeoffError
 from ..fleet.engines import EngineTrouble
 from ..fleet.hosts import LocalEngines, LocalHost
 from ..model import durability
-from ..model.boundary import Experiment, LedgerExperiment, LedgerFoundExperiment
+from ..model.durability import Survival
+from ..model.boundary import Experiment, LedgerExperiment, LedgerFoundExperiment, NameRoute, Routing
 from ..plan.resolved import ResolvedPlan
 from ..plan.verify import options_of
 from ..provision.container import ImageInstallation
@@ -29,9 +31,10 @@ from ..provision.instance import new_instance
 from ..provision.powerloss import lose_power, not_judged, self_test, under
 from ..provision.process import wait_until
 from ..provision.server import ManagedServer
+from ..systems.base import System
 from ..verify.ledger import MEANINGS, Crash, Crashes, Kind, Verdict, compare, read_found, read_ledger
 from .instance import Instance
-from .phases import spec
+from .phases import CATCH_UP_TIMEOUT_S, spec
 from .verification import log_shown
 
 #: A crash is in the middle half of a load of this length, or of three times the time that may be lost.
@@ -40,9 +43,12 @@ LOAD_MAX_S = 10.0
 _READY_S = 60.0
 #: The load goes on until the crash, however late a busy machine makes that.
 _LATE_S = 60.0
-#: More than a session writes before one crash. 10,000 kills and as many power cuts fit into the 12 digits of a key.
-_NUMBERS = 5 * 10**7
+#: More than a session writes before one crash. 10,000 crashes of each kind fit into the 12 digits of a key.
+_NUMBERS = 3 * 10**7
 _SILENCE_S = 60.0
+#: The load goes on without the one node that was killed.
+_WITHOUT_NODE_S = 1.0
+_ONE_NODE: Kind = "kill of one node"
 #: Between the end of a connection and that of its server.
 _DYING_S = 5.0
 #: How the error of a server begins that ended while it started, with no other cause known (provision/server.py).
@@ -67,21 +73,22 @@ class Survived:
 
 
 def crash(
-    plan: ResolvedPlan, tell: Callable[[str], None], *, cuts: int, kills: int, seed: int, work: Path | None
+    plan: ResolvedPlan, tell: Callable[[str], None], asked: Mapping[Kind, int], *, seed: int, work: Path | None
 ) -> Iterator[Survived]:
-    """Starts each system of the plan, crashes it, and removes it. seed: of the moments. Raises BakeoffError."""
+    """Starts each system of the plan, crashes it, and removes it. asked: how often in each way, in the order of KINDS.
+    seed: of the moments. Raises BakeoffError."""
     cells = {options_of(cell): cell for cell in reversed(plan.cells)}
     folder = new_instance("verify", work)
     with ExitStack() as ends:
         ends.callback(folder.remove)
-        if cuts:
+        if asked.get("power cut"):
             self_test(folder.path)
         for cell in reversed(cells.values()):
             instance = Instance(plan, cell, folder.path, LocalHost(), allow_drop=False, work=work)
             with ExitStack() as stops:
                 stops.callback(instance.stop)
                 with log_shown(instance.system):
-                    found = _survived(instance, tell, {"kill": kills, "power cut": cuts}, seed)
+                    found = _survived(instance, tell, asked, seed)
                 yield found
 
 
@@ -93,8 +100,8 @@ def _survived(instance: Instance, tell: Callable[[str], None], asked: Mapping[Ki
     instance.open()
     facts = instance.facts(instance.cell)
     survival = durability.read(facts.portable)
-    victim = _Embedded(instance) if facts.embedded else _Servers(instance)
-    promises = {"kill": survival.lost_when_killed, "power cut": survival.lost_at_power_loss} if survival else {}
+    everything = _Embedded(instance) if facts.embedded else _Servers(instance)
+    promises = _promises(instance.system, survival) if survival else {}
     whole = survival is None or survival.whole
     crashes: list[Crashes] = []
     begin = 0
@@ -102,6 +109,12 @@ def _survived(instance: Instance, tell: Callable[[str], None], asked: Mapping[Ki
         if not count:
             continue
         promise, found, why = promises.get(kind, ""), list[Crash](), ""
+        victim = everything
+        if kind == _ONE_NODE:
+            if len(instance.system.servers()) < 2:
+                crashes.append(Crashes(kind, not_tried="it has one server"))
+                continue
+            victim = _OneNode(instance, Random(f"{seed} node"))
         try:
             if kind == "power cut":
                 victim.watch()
@@ -119,6 +132,17 @@ def _survived(instance: Instance, tell: Callable[[str], None], asked: Mapping[Ki
         crashes.append(Crashes(kind, found, promise, whole, ended_early=why) if found else Crashes(kind, not_tried=why))
         begin += count
     return Survived(label, facts.product, facts.version, facts.portable.get("durability", ""), crashes)
+
+
+def _promises(system: System, survival: Survival) -> dict[Kind, str]:
+    """A cluster whose nodes all take writes has each commit on all of them before it is acknowledged (Galera's
+    documentation, "certification-based replication")."""
+    on_all = system.multi_writer and len(system.nodes()) > 1
+    return {
+        "kill": survival.lost_when_killed,
+        _ONE_NODE: durability.NOTHING if on_all else survival.lost_when_killed,
+        "power cut": survival.lost_at_power_loss,
+    }
 
 
 def _not_tried(instance: Instance) -> str:
@@ -160,6 +184,10 @@ class _Victim(ABC):
     def kill(self, engines: LocalEngines) -> None:
         """Returns when it, and the load, have ended."""
 
+    def read_at(self) -> Sequence[Routing | None]:
+        """Where everything acknowledged must be by now; None: where data are written."""
+        return [None]
+
     @abstractmethod
     def is_unreadable(self, error: BakeoffError) -> bool:
         """Whether an error of a start after a crash, or of reading, is the data's; else it may be this machine's."""
@@ -196,6 +224,26 @@ class _Servers(_Victim):
         if error.what.startswith(_ENDED):
             return True
         return wait_until(lambda: any(server.exit_text() for server in self._servers()), _DYING_S)
+
+
+class _OneNode(_Servers):
+    """One server, while the others go on. Afterwards every node must have everything."""
+
+    def __init__(self, instance: Instance, random: Random) -> None:
+        super().__init__(instance)
+        self._random = random
+
+    def kill(self, engines: LocalEngines) -> None:
+        self._random.choice(list(self._servers())).kill()
+        for _ in engines.events(time.monotonic() + _WITHOUT_NODE_S):
+            pass
+        engines.stop()
+        for _ in engines.events(silence_s=_SILENCE_S):
+            pass  # the others may have to wait until they know that it is gone
+
+    def read_at(self) -> Sequence[Routing | None]:
+        self.instance.system.caught_up(CATCH_UP_TIMEOUT_S)
+        return [NameRoute(name=node.name) for node in self.instance.system.nodes()]
 
 
 class _Embedded(_Victim):
@@ -253,16 +301,19 @@ def _crash(victim: _Victim, first: int, at_s: float) -> Crash:
         began = time.monotonic()
         try:
             victim.instance.system.start()
-            with LocalEngines(f"reading {victim.instance.system.name} after a crash") as engines:
-                _start(victim.instance, engines, LedgerFoundExperiment(folder=str(folder)))
-                recovery_s = time.monotonic() - began
-                for _ in engines.events(silence_s=_SILENCE_S):
-                    pass
+            found = []
+            for place in victim.read_at():
+                with LocalEngines(f"reading {victim.instance.system.name} after a crash") as engines:
+                    _start(victim.instance, engines, LedgerFoundExperiment(folder=str(folder)), place)
+                    recovery_s = time.monotonic() - began
+                    for _ in engines.events(silence_s=_SILENCE_S):
+                        pass
+                found.append(compare(ledger, read_found(folder / "found", first), crashed_ns, recovery_s))
         except BakeoffError as error:
             if not victim.is_unreadable(error):
                 raise
             return Crash(acknowledged=len(ledger.acknowledged), unreadable=str(error))
-        return compare(ledger, read_found(folder / "found", first), crashed_ns, recovery_s)
+        return max(found, key=lambda one: (one.phantoms, one.lost))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -274,9 +325,12 @@ def _refuse_unseen(victim: _Victim, pids: Sequence[int] = ()) -> None:
             raise _NotJudged(f"it cannot be judged: {why}")
 
 
-def _start(instance: Instance, engines: LocalEngines, experiment: Experiment) -> None:
-    """Returns when its sessions are open."""
+def _start(
+    instance: Instance, engines: LocalEngines, experiment: Experiment, place: Routing | None = None
+) -> None:
+    """Returns when its sessions are open. place: of its sessions, if not where data are written."""
     document, env = spec(instance.plan, instance.cell, instance.system, "verify")
+    document.routing = document.routing if place is None else place
     document.experiment, document.drop_existing = experiment, True
     path = write_text(instance.logs, f"{experiment.kind}.json", dumps(document))
     engines.start(path, env, instance.logs / "engine.log")

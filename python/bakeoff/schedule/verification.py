@@ -182,6 +182,8 @@ def staleness_probe(plan: ResolvedPlan, cell: Cell, instance: Instance) -> Stale
     if plan.verify is None or not plan.verify.probe or why_not(cell):
         return None
     system = instance.system
+    if system.capabilities().embedded and not has_sql(cell):  # one open file, which the load has
+        return None
     return StalenessProbeSpec(
         writers="any" if system.multi_writer else home(system),
         claims=_claims_on_reads(instance, cell, _level(instance, cell)),

@@ -18,7 +18,9 @@ from ..model.durability import NOTHING, longest_loss_s
 
 #: A session, and the number of its record.
 Key = tuple[int, int]
-Kind = Literal["power cut", "kill"]
+Kind = Literal["power cut", "kill", "kill of one node"]
+#: In the order in which they are carried out, each with its plural.
+KINDS: dict[Kind, str] = {"kill": "kills", "kill of one node": "kills of one node", "power cut": "power cuts"}
 Verdict = Literal["VIOLATED", "INCONCLUSIVE", "HELD", "OBSERVED", "N/A"]
 #: What the verdicts say, the worst first.
 MEANINGS: dict[Verdict, str] = {
@@ -177,7 +179,7 @@ class Crashes:
         tried = len(self.crashes)
         writes = sum(crash.acknowledged for crash in self.crashes)
         losing = [crash for crash in self.crashes if crash.lost]
-        parts = [f"{counted(tried, self.kind, f'{self.kind}s')} with {writes:,} acknowledged writes"]
+        parts = [f"{counted(tried, self.kind, KINDS[self.kind])} with {writes:,} acknowledged writes"]
         if losing:
             most, window_ms = max(one.lost for one in losing), max(one.window_ms for one in losing)
             parts.append(f"{len(losing)} lost some: at most {most:,}, of the last {window_ms:,.0f} ms")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ExitCode, PlanError
 from ..arguments import Commands, add_beside, add_command, add_json, add_plan
 from ..output import hanging, print_json, say, show
-from .verify_crashes import CRASHES_MAX, crash_systems
+from .verify_crashes import CRASHES_MAX, asked_crashes, crash_systems
 
 if TYPE_CHECKING:
     from ...model.faults import FaultKind
@@ -85,6 +85,13 @@ def add(commands: Commands) -> None:
     )
     p.add_argument(
         "--kills", type=_crashes, default=0, metavar="N", help="the same without a power loss: the process alone ends"
+    )
+    p.add_argument(
+        "--node-kills",
+        type=_crashes,
+        default=0,
+        metavar="N",
+        help="the same with one node of each cluster, drawn from the seed, while the others go on",
     )
     p.add_argument(
         "--fault",
@@ -166,7 +173,7 @@ def run(options: argparse.Namespace) -> int:
 
     plan = read_plan(options.plan, said=options.said, only=options.only)
     _refuse_ignored(options)
-    if options.cuts or options.kills:
+    if asked_crashes(options):
         return crash_systems(plan, options)
     with_reads = options.seconds > 0 and not options.fault and not options.search
     every = subjects(plan, every_level=options.every_level, with_reads=with_reads)
@@ -226,7 +233,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
-    if options.seed is not None and not (options.fault or options.cuts or options.kills):
+    if options.seed is not None and not (options.fault or asked_crashes(options)):
         raise PlanError(
             "--seed draws the moments of faults and crashes, and none is asked for",
             where="bakeoff verify",

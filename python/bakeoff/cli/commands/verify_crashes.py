@@ -1,4 +1,4 @@
-"""`bakeoff verify --cuts` and `--kills`: whether acknowledged writes survive crashes."""
+"""`bakeoff verify --cuts`, `--kills` and `--node-kills`: whether acknowledged writes survive crashes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ from ..output import hanging, print_json, say, show
 
 if TYPE_CHECKING:
     from ...plan.resolved import ResolvedPlan
+    from ...verify.ledger import Kind
 
 CRASHES_MAX = 10_000
+
+
+def asked_crashes(options: argparse.Namespace) -> dict[Kind, int]:
+    """How often in each way; empty: in none."""
+    asked: dict[Kind, int] = {
+        "kill": options.kills,
+        "kill of one node": options.node_kills,
+        "power cut": options.cuts,
+    }
+    return asked if any(asked.values()) else {}
 
 
 def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
@@ -19,7 +30,7 @@ def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
     from ...schedule.crashes import crash
     from ...schedule.machine_sharing import claim, cores_of_all
-    from ...verify.ledger import MEANINGS
+    from ...verify.ledger import KINDS, MEANINGS
     from ..progress import Line
 
     _refuse_other_checks(options)
@@ -31,16 +42,14 @@ def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     view, found = Line(quiet=options.quiet), []
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         try:
-            for one in crash(
-                plan, view.doing, cuts=options.cuts, kills=options.kills, seed=seed, work=options.work_dir
-            ):
+            for one in crash(plan, view.doing, asked_crashes(options), seed=seed, work=options.work_dir):
                 found.append(one)
                 if not options.json:
                     view.close()
                     product = f" ({one.product} {one.version})" if one.product else ""
                     level = f" at durability {one.durability}" if one.durability else ""
                     show(f"{one.label}{product}{level}: {one.verdict}")
-                    show(hanging([[f"  {each.kind}s", f"{each.words}; {each.verdict}"] for each in one.crashes]))
+                    show(hanging([[f"  {KINDS[each.kind]}", f"{each.words}; {each.verdict}"] for each in one.crashes]))
                     show()
         finally:
             view.close()
@@ -66,7 +75,7 @@ def _refuse_other_checks(options: argparse.Namespace) -> None:
         given = getattr(options, name)
         if given is not False and given not in (None, [], usual.get(name)):
             raise PlanError(
-                f"--cuts and --kills replace the other checks, and --{name.replace('_', '-')} is of those",
+                f"--cuts, --kills and --node-kills replace the other checks, and --{name.replace('_', '-')} is of those",
                 where="bakeoff verify",
                 hint="run them one after the other",
             )
