@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..analysis.validity.checks import COULD_BE_CHECKED
@@ -82,7 +84,10 @@ def make(
     disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
     debt_start = by_node(system.nodes(), lambda node: node.debt())
     watcher.stage("running")
-    measured = _measure_probed(slot, cell, plan, instance, writer, watcher, others)
+    probe = staleness_probe(plan, cell, instance)
+    with _probe_table(instance, probe) as warnings:
+        measured = _measure(slot, cell, plan, instance, writer, watcher, others, probe)
+    measured.warnings.extend(warnings)
     merged = merge_results(measured.results)
     watcher.stage("draining")
     server = _server_side(system, measured, merged, debt_start)
@@ -127,29 +132,23 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
     return disk_is_quiet
 
 
-def _measure_probed(
-    slot: Slot,
-    cell: Cell,
-    plan: ResolvedPlan,
-    instance: Instance,
-    writer: BundleWriter,
-    watcher: Watcher,
-    others: Others,
-) -> Measured:
-    """With the staleness probe's table around it, where the plan asks for one. That it cannot be dropped, because the
-    server has ended, is no failure of the run."""
-    probe = staleness_probe(plan, cell, instance)
+@contextmanager
+def _probe_table(instance: Instance, probe: StalenessProbeSpec | None) -> Iterator[list[str]]:
+    """The staleness probe's, where the plan asks for one. Yields the warnings of its end: that it cannot be dropped,
+    because the server has ended, is no failure of the run."""
+    warnings: list[str] = []
     if probe is None:
-        return _measure(slot, cell, plan, instance, writer, watcher, others, None)
-    measured = None
+        yield warnings
+        return
+    is_measured = False
     try:
         with instance.own_tables([PROBE_TABLE]):
-            measured = _measure(slot, cell, plan, instance, writer, watcher, others, probe)
+            yield warnings
+            is_measured = True
     except ServerError as error:
-        if measured is None:
+        if not is_measured:
             raise
-        measured.warnings.append(f"the table {PROBE_TABLE} could not be dropped: {error}")
-    return measured
+        warnings.append(f"the table {PROBE_TABLE} could not be dropped: {error}")
 
 
 def _measure(
