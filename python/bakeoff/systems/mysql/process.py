@@ -110,7 +110,7 @@ class MySqlProcess(DatabaseServer):
     #: Newer servers would make themselves a certificate, which takes seconds.
     without_tls: ClassVar[dict[str, str]] = {}
     cold_options: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
-    seen_options: ClassVar[tuple[str, ...]] = ("--loose-innodb-use-native-aio=OFF",)
+    seen_options: ClassVar[tuple[str, ...]] = ("--loose-innodb-use-native-aio=0",)
 
     #: Settings under which dirty pages are written at once, in the order that servers take them; no version has all.
     draining: ClassVar[Mapping[str, float]] = {
