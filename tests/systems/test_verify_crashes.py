@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from bakeoff.systems.mysql.mariadb import MariaDb
-from builders.systems import node_of, running
+from bakeoff.systems.mysql.mysql import SOURCES, MySql
+from builders.systems import fetched, node_of, running
 from commands import bakeoff, write_plan
 from test_galera import need_galera
 
@@ -78,13 +78,16 @@ def test_a_cluster_that_syncs_nothing_loses_nothing_with_one_node(tmp_path: Path
 
 @pytest.mark.servers
 @pytest.mark.usefixtures("mariadb_program")
-def test_a_commit_on_slowed_storage_takes_at_least_its_sync() -> None:
-    options = {"start": {"storage": {"sync_latency": "20ms", "jitter": "1ms"}}}
-    with running("mariadb", options, durability="full") as system:
-        mariadb = cast(MariaDb, system)
-        mariadb.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY)")
+@pytest.mark.parametrize(("kind", "version"), [("mariadb", None), ("mysql", "5.5")])
+def test_a_commit_on_slowed_storage_takes_at_least_its_sync(kind: str, version: str | None) -> None:
+    options: dict[str, Any] = {"start": {"storage": {"sync_latency": "20ms", "jitter": "1ms"}}}
+    if version:
+        options["start"]["version"] = fetched(SOURCES, version)
+    with running(kind, options, durability="full") as system:
+        control = cast(MySql, system).control
+        control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY)")
         began = time.monotonic()
-        mariadb.control.rows("INSERT INTO bakeoff.t VALUES (1)")
+        control.rows("INSERT INTO bakeoff.t VALUES (1)")
         assert time.monotonic() - began >= 0.019
         facts = node_of(system).facts()
     assert facts.portable["storage"] == "slowed by bakeoff: a sync takes 20ms ± 1ms or more"
