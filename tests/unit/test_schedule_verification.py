@@ -154,7 +154,9 @@ def test_other_checks_than_those_that_were_made_are_made(tmp_path: Path, monkeyp
 def test_nothing_is_claimed_of_reads_of_tables_in_another_engine_than_innodb() -> None:
     asked = plan(verify="[verify]\nprobe = true")
     cell = next(cell for cell in asked.cells if cell.record.system == "mariadb")
-    system = SimpleNamespace(multi_writer=True, capabilities=MariaDb.capabilities, promise_of_reads="one copy", lock_limit=())
+    system = SimpleNamespace(
+        multi_writer=True, capabilities=MariaDb.capabilities, promise_of_reads="one copy", lock_limit=()
+    )
 
     def claims(engine: str) -> dict[str, Any]:
         facts = FactsRecord(

@@ -325,9 +325,7 @@ def _refuse_unseen(victim: _Victim, pids: Sequence[int] = ()) -> None:
             raise _NotJudged(f"it cannot be judged: {why}")
 
 
-def _start(
-    instance: Instance, engines: LocalEngines, experiment: Experiment, place: Routing | None = None
-) -> None:
+def _start(instance: Instance, engines: LocalEngines, experiment: Experiment, place: Routing | None = None) -> None:
     """Returns when its sessions are open. place: of its sessions, if not where data are written."""
     document, env = spec(instance.plan, instance.cell, instance.system, "verify")
     document.routing = document.routing if place is None else place
