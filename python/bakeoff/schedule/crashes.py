@@ -22,8 +22,8 @@ from ..errors import BakeoffError
 from ..fleet.engines import EngineTrouble
 from ..fleet.hosts import LocalEngines, LocalHost
 from ..model import durability
-from ..model.durability import Survival
 from ..model.boundary import Experiment, LedgerExperiment, LedgerFoundExperiment, NameRoute, Routing
+from ..model.durability import Survival
 from ..plan.resolved import ResolvedPlan
 from ..plan.verify import options_of
 from ..provision.container import ImageInstallation

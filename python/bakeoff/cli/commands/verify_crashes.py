@@ -75,7 +75,8 @@ def _refuse_other_checks(options: argparse.Namespace) -> None:
         given = getattr(options, name)
         if given is not False and given not in (None, [], usual.get(name)):
             raise PlanError(
-                f"--cuts, --kills and --node-kills replace the other checks, and --{name.replace('_', '-')} is of those",
+                "--cuts, --kills and --node-kills replace the other checks, and"
+                f" --{name.replace('_', '-')} is of those",
                 where="bakeoff verify",
                 hint="run them one after the other",
             )
