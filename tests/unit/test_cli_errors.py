@@ -314,7 +314,10 @@ def test_crashes_refuse_what_asks_for_other_checks(
     plan = tmp_path / "plan.toml"
     plan.write_text('title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\npreset = "a"\n')
     assert cli.main(["verify", str(plan), "--cuts", "1", *other]) == ExitCode.USAGE
-    assert f"--cuts and --kills replace the other checks, and {other[0]} is of those" in capsys.readouterr().err
+    assert (
+        f"--cuts, --kills and --node-kills replace the other checks, and {other[0]} is of those"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

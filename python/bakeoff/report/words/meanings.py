@@ -307,7 +307,7 @@ PROMISES = (
     Meaning("INCONCLUSIVE", _says("INCONCLUSIVE"), "Raise `seconds` in `[verify]`."),
     Meaning("HELD", _says("HELD")),
     Meaning("OBSERVED", _says("OBSERVED")),
-    Meaning("N/A", "Nothing can be checked: it is an emulator, charges for requests, or is no database."),
+    Meaning("N/A", "No database, an emulator, or paid requests."),
     Meaning("not checked", "The checks did not end.", "`--resume` makes them."),
 )
 
