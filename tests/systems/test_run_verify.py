@@ -64,7 +64,7 @@ def test_every_system_of_a_plan_gets_a_verdict_after_its_runs_and_only_once(
     found = verdicts(bundle)
     assert set(found) == {"sqlite", "redb", "mariadb"}
     assert set(found.values()) <= {"HELD", "INCONCLUSIVE"}
-    _, redb, mariadb = bundle.verifications
+    redb, mariadb = (next(one for one in bundle.verifications if one.system == name) for name in ("redb", "mariadb"))
     assert (redb.schedules, [one.name for one in redb.judged]) == ([], ["staleness", "sessions", "one copy"])
     assert (mariadb.level, mariadb.product) == ("repeatable-read", "MariaDB")
     assert [one.name for one in mariadb.schedules if one.tries[0].anomaly] == ["P4"]
