@@ -38,7 +38,7 @@ def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Skips, with the reason, where no container starts or no image can be made."""
     if shutil.which("podman") is None:
-        pytest.skip("there is no podman")
+        pytest.skip("no container starts here: podman is not on the PATH")
     folder = tmp_path_factory.mktemp("image")
     with pytest.MonkeyPatch.context() as patch:
         try:

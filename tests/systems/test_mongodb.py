@@ -29,7 +29,7 @@ KIND = "mongo-java-server"
 def version() -> str:
     """Skips where there is no JDK, or the jars can neither be found nor fetched."""
     if lacking := JAVA.lacks():
-        pytest.skip(lacking)
+        pytest.skip(f"{KIND} needs a JDK: {lacking}")
     return fetched(SOURCES, "1.47")
 
 
@@ -98,7 +98,7 @@ def test_what_it_has_not_is_refused(options: Mapping[str, Any], what: str, tmp_p
 def test_a_jre_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_compiles", lambda program: False)
     if "this machine has no Java" in str(JAVA.lacks()):
-        pytest.skip("this machine has no Java")
+        pytest.skip("without Java on this machine nothing can be taken for a JRE")
     assert "needs Java 17 or 21 or 25 with its compiler (a JDK)" in str(JAVA.lacks())
     assert "a JRE" in str(JAVA.lacks())
 

@@ -138,6 +138,13 @@ def test_of_one_node_one_server_is_killed_and_the_load_goes_on_without_it() -> N
     assert done == [next(f"kill {name}" for name in "abc" if f"kill {name}" in done), "load", "stop", "load"]
 
 
+def test_nodes_that_do_not_catch_up_are_no_loss_but_the_end_of_the_series() -> None:
+    stuck = SimpleNamespace(name="c", caught_up=lambda timeout_s: False)
+    victim = crashes._OneNode(cast(Instance, SimpleNamespace(system=stuck)), Random(1))
+    with pytest.raises(ServerError, match="did not hold the same again"):
+        victim.read_at()
+
+
 def test_one_server_has_no_node_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
     found, begun = survived(monkeypatch, lambda count: DONE, node_kills=2)
     assert begun == []

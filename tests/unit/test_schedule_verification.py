@@ -140,6 +140,13 @@ def test_a_server_that_dies_in_a_check_costs_its_own_verdict_only_and_resume_mak
     assert again.words == []
 
 
+def test_what_has_no_check_is_in_the_bundle_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = carried_out(tmp_path / "b", monkeypatch, verify="[verify]\nseconds = 0")
+    redb = next(one for one in found.records if one.label == "redb")
+    assert redb.not_applicable == "it has no transactions in SQL, and nothing else is asked for"
+    assert redb in Bundle.open(tmp_path / "b").verifications
+
+
 def test_other_checks_than_those_that_were_made_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carried_out(tmp_path / "b", monkeypatch)
     longer = "[verify]\nseconds = 60"

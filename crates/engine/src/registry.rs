@@ -2,7 +2,7 @@
 use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::resolve::{client, resolve as decide};
-use bakeoff_experiments::Probe;
+use bakeoff_experiments::{Probe, Shaped};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, MakeDriver, formed};
@@ -150,10 +150,11 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
             None => Err(no_sql(&spec.driver.kind)),
         },
         (Phase::Run, Some(asked)) => {
-            let probe = match sql {
-                Some(sql) => Probe::on_sql(spec, asked, sql(spec)?, &control),
-                None => Probe::on_records(spec, asked, make.records(spec)?, &control),
-            }?;
+            let driver = match sql {
+                Some(sql) => Shaped::Sql(sql(spec)?),
+                None => Shaped::Records(make.records(spec)?),
+            };
+            let probe = Probe::start(spec, asked, driver, &control)?;
             let result = carry_out(spec, control.clone(), probe.follow(sink));
             if result.is_err() {
                 control.stop();

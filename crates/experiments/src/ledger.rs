@@ -4,13 +4,11 @@
 //! A session's file has a line for each event, `MARK NUMBER NS`: `?` the record with this number is sent, `+` it was
 //! acknowledged, `-` it was refused for certain. Written by a call each, before and after the request, so what was
 //! acknowledged is known even where the engine itself is killed: an embedded database ends with it.
-use crate::shared::not_written;
+use crate::shared::{not_written, on_records, open_records};
 use crate::{Stage, place_of, silent};
 use bakeoff_measure::{Sink, threads, words};
 use bakeoff_model::any::AnyRecords;
-use bakeoff_model::driver::AnyClient;
-use bakeoff_model::needs::Needs;
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::outcome::{Outcome, Trouble};
 use bakeoff_model::record::{Fields, Record, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::time::now_ns;
@@ -60,12 +58,18 @@ impl Ledger {
     /// Returns when every session has ended: when the time was over, or its connection was lost.
     pub fn run(&self, sink: &Sink) -> Result<(), Trouble> {
         let begun_ns = now_ns();
-        on_session(&self.stage, "creating its table", async |session| {
-            if self.stage.spec.drop_existing {
-                session.drop_table(&table()).await?;
-            }
-            session.create_table(&table()).await
-        })?;
+        on_records(
+            &self.stage,
+            place_of(&self.stage, 0),
+            table(),
+            "the ledger: creating its table",
+            async |session| {
+                if self.stage.spec.drop_existing {
+                    session.drop_table(&table()).await?;
+                }
+                session.create_table(&table()).await
+            },
+        )?;
         let (opened, is_open) = channel();
         let (done, ended) = channel();
         for number in 0..self.sessions {
@@ -122,7 +126,8 @@ async fn insert(
     opened: Sender<()>,
 ) -> Result<(), Trouble> {
     let client = stage.driver.open(number as usize).await?;
-    let mut session = open(stage, &*client, number as usize).await?;
+    let endpoint = place_of(stage, number as usize);
+    let mut session = open_records(stage, &*client, endpoint, table()).await?;
     let _ = opened.send(());
     drop(opened); // once all sessions are open, or failed, nobody waits for another
     let until_ns = now_ns() + duration.as_nanos() as u64;
@@ -155,54 +160,33 @@ async fn insert(
     Ok(())
 }
 
-async fn open(
-    stage: &Stage<AnyRecords>,
-    client: &dyn AnyClient<AnyRecords>,
-    place: usize,
-) -> Result<AnyRecords, Trouble> {
-    let refuse = |error: OpError| words::server_trouble(&error, &stage.spec.driver, "opening a session");
-    let place = place_of(stage, place);
-    let mut session = client.session(place, Needs::default()).await.map_err(refuse)?;
-    session.attach(&[table()]).await.map_err(refuse)?;
-    Ok(session)
-}
-
-/// Carries this out on a session of its own.
-fn on_session<T>(
-    stage: &Stage<AnyRecords>,
-    what: &str,
-    errand: impl AsyncFnOnce(&mut AnyRecords) -> Result<T, OpError>,
-) -> Result<T, Trouble> {
-    stage.block_on(async {
-        let client = stage.driver.open(0).await?;
-        let mut session = open(stage, &*client, 0).await?;
-        errand(&mut session)
-            .await
-            .map_err(|error| words::server_trouble(&error, &stage.spec.driver, format!("the ledger: {what}")))
-    })
-}
-
 /// A line for each record: its key, and `torn` after it where its value is another. No line where the table is gone.
 pub fn find(stage: &Stage<AnyRecords>, folder: &Path, sink: &Sink) -> Result<(), Trouble> {
     let begun_ns = now_ns();
     let mut file =
         BufWriter::new(File::create(folder.join("found")).map_err(|error| not_written("ledger", &error))?);
     let mut written = Ok(());
-    on_session(stage, "reading its table", async |session| {
-        stage.tell_ready(sink, 1, begun_ns);
-        if !session.table_exists(&table()).await? {
-            return Ok(());
-        }
-        let mut each = |row: &RowBuf| {
-            if written.is_ok() {
-                written = file.write_all(line_of(row).as_bytes());
+    on_records(
+        stage,
+        place_of(stage, 0),
+        table(),
+        "the ledger: reading its table",
+        async |session| {
+            stage.tell_ready(sink, 1, begun_ns);
+            if !session.table_exists(&table()).await? {
+                return Ok(());
             }
-        };
-        session
-            .scan(TABLE, b"", None, Fields::All, &mut each)
-            .await
-            .map(drop)
-    })?;
+            let mut each = |row: &RowBuf| {
+                if written.is_ok() {
+                    written = file.write_all(line_of(row).as_bytes());
+                }
+            };
+            session
+                .scan(TABLE, b"", None, Fields::All, &mut each)
+                .await
+                .map(drop)
+        },
+    )?;
     written
         .and_then(|()| file.flush())
         .map_err(|error| not_written("ledger", &error))

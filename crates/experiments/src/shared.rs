@@ -4,9 +4,12 @@ use crate::{Stage, defect, place_of, silent};
 use bakeoff_histories::History;
 use bakeoff_histories::record::Record;
 use bakeoff_measure::{Sink, words};
-use bakeoff_model::any::AnySql;
+use bakeoff_model::any::{AnyRecords, AnySql};
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Event, Progress};
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
+use bakeoff_model::record::{RecordSession, TableSpec};
 use bakeoff_model::sql::{Ask, SqlSession};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::value::Value;
@@ -138,6 +141,37 @@ async fn count_of(session: &mut AnySql, sql: &str) -> Result<u64, OpError> {
     let row = session.query_one(statement, &[]).await?;
     let count = row.and_then(|row| row.cell(0)).and_then(Value::whole_number);
     Ok(count.unwrap_or(-1) as u64)
+}
+
+/// A session on records, at this endpoint, that knows the table.
+pub async fn open_records(
+    stage: &Stage<AnyRecords>,
+    client: &dyn AnyClient<AnyRecords>,
+    endpoint: usize,
+    table: TableSpec,
+) -> Result<AnyRecords, Trouble> {
+    let refuse = |error: OpError| words::server_trouble(&error, &stage.spec.driver, "opening a session");
+    let opened = client.session(endpoint, Needs::default()).await;
+    let mut session = opened.map_err(refuse)?;
+    session.attach(&[table]).await.map_err(refuse)?;
+    Ok(session)
+}
+
+/// Carries this out on such a session of its own. what: for whom, in words.
+pub fn on_records<T>(
+    stage: &Stage<AnyRecords>,
+    endpoint: usize,
+    table: TableSpec,
+    what: &str,
+    errand: impl AsyncFnOnce(&mut AnyRecords) -> Result<T, OpError>,
+) -> Result<T, Trouble> {
+    stage.block_on(async {
+        let client = stage.driver.open(0).await?;
+        let mut session = open_records(stage, &*client, endpoint, table).await?;
+        errand(&mut session)
+            .await
+            .map_err(|error| words::server_trouble(&error, &stage.spec.driver, what))
+    })
 }
 
 /// An update that found no row did not do what was asked.

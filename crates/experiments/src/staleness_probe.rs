@@ -34,6 +34,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const START_PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(50);
 
+/// Where versions are kept: in records where there is no SQL.
+pub enum Shaped {
+    Sql(Box<dyn AnyDriver<AnySql>>),
+    Records(Box<dyn AnyDriver<AnyRecords>>),
+}
+
 /// A probe at work.
 pub struct Probe {
     budget: Budget,
@@ -55,26 +61,19 @@ enum Said {
 impl Probe {
     /// Makes the table and opens the sessions, and returns when that is done, has failed or takes longer than an operation
     /// may. Error: this system has no sessions for it, or the document is wrong.
-    pub fn on_sql(
+    pub fn start(
         spec: &RunSpec,
         asked: &StalenessProbeSpec,
-        driver: Box<dyn AnyDriver<AnySql>>,
+        driver: Shaped,
         control: &Arc<Control>,
     ) -> Result<Self, Trouble> {
-        Self::start(spec, asked, driver, control)
+        match driver {
+            Shaped::Sql(driver) => Self::begin(spec, asked, driver, control),
+            Shaped::Records(driver) => Self::begin(spec, asked, driver, control),
+        }
     }
 
-    /// The same on a system without SQL.
-    pub fn on_records(
-        spec: &RunSpec,
-        asked: &StalenessProbeSpec,
-        driver: Box<dyn AnyDriver<AnyRecords>>,
-        control: &Arc<Control>,
-    ) -> Result<Self, Trouble> {
-        Self::start(spec, asked, driver, control)
-    }
-
-    fn start<S: Versions>(
+    fn begin<S: Versions>(
         spec: &RunSpec,
         asked: &StalenessProbeSpec,
         driver: Box<dyn AnyDriver<S>>,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 
 use bakeoff_drivers::sqlite::DRIVER;
-use bakeoff_experiments::{Probe, execute, execute_on_records, names};
+use bakeoff_experiments::{Probe, Shaped, execute, execute_on_records, names};
 use bakeoff_measure::Control;
 use bakeoff_measure::control::Axis;
 use bakeoff_model::event::{Event, StalenessProbe};
@@ -142,14 +142,17 @@ fn a_table_of_that_name_is_refused_and_kept() {
 }
 
 /// How the probe keeps its versions.
-#[derive(Clone, Copy, Debug)]
-enum In {
-    Sql,
-    Records,
+type Shape = fn(&RunSpec) -> Shaped;
+const SHAPES: [Shape; 2] = [in_sql, |spec| {
+    Shaped::Records(DRIVER.client.make.records(spec).unwrap())
+}];
+
+fn in_sql(spec: &RunSpec) -> Shaped {
+    Shaped::Sql(DRIVER.client.make.sql().unwrap()(spec).unwrap())
 }
 
 /// A probe next to a load that completes 20,000 operations a second, for a second after half a second of warm-up.
-fn probe(versions: In, folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> StalenessProbe {
+fn probe(shape: Shape, folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connection)) -> StalenessProbe {
     let document = serde_json::json!({
         "format": 1,
         "phase": "run",
@@ -161,13 +164,9 @@ fn probe(versions: In, folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connecti
         "staleness_probe": { "claims": { "staleness": "none" } },
     });
     let spec: RunSpec = serde_json::from_value(document).unwrap();
-    let (make, control) = (DRIVER.client.make, Arc::new(Control::default()));
+    let control = Arc::new(Control::default());
     let asked = spec.staleness_probe.as_ref().unwrap();
-    let probe = match versions {
-        In::Sql => Probe::on_sql(&spec, asked, make.sql().unwrap()(&spec).unwrap(), &control),
-        In::Records => Probe::on_records(&spec, asked, make.records(&spec).unwrap(), &control),
-    }
-    .unwrap();
+    let probe = Probe::start(&spec, asked, shape(&spec), &control).unwrap();
     let sink = probe.follow(Arc::new(|_| {}));
     let second = serde_json::json!({
         "second": 0, "length_s": 1.0, "warm_up": true, "series": [], "queries": { "read": 0, "write": 0, "other": 0 },
@@ -186,8 +185,8 @@ fn probe(versions: In, folder: &Path, meanwhile: impl FnOnce(&rusqlite::Connecti
 fn a_probe_next_to_a_load_sees_nothing_old_and_keeps_to_its_budget() {
     let folder = Folder::new("probe");
     // Its own table is gone afterwards, or the second one would not begin.
-    for versions in [In::Sql, In::Records] {
-        let seen = probe(versions, &folder.0, |_| {});
+    for shape in SHAPES {
+        let seen = probe(shape, &folder.0, |_| {});
         assert_eq!(seen.troubles, Vec::<String>::new());
         assert_eq!(seen.sessions, 1);
         // 200 a second at most, of which a third is written; four deviations.
@@ -207,9 +206,9 @@ fn a_probe_next_to_a_load_sees_nothing_old_and_keeps_to_its_budget() {
 
 #[test]
 fn a_probe_finds_values_that_come_back() {
-    for versions in [In::Sql, In::Records] {
+    for (number, shape) in SHAPES.into_iter().enumerate() {
         let folder = Folder::new("back");
-        let seen = probe(versions, &folder.0, |connection| {
+        let seen = probe(shape, &folder.0, |connection| {
             connection
                 .busy_timeout(std::time::Duration::from_secs(5))
                 .unwrap();
@@ -221,10 +220,10 @@ fn a_probe_finds_values_that_come_back() {
             }
         });
         let staleness = &seen.report["staleness"];
-        assert_eq!(staleness["verdict"], "VIOLATED", "{versions:?}: {staleness}");
+        assert_eq!(staleness["verdict"], "VIOLATED", "shape {number}: {staleness}");
         assert!(
             staleness["stale"].as_u64().unwrap() > 10,
-            "{versions:?}: {staleness}"
+            "shape {number}: {staleness}"
         );
     }
 }
@@ -232,7 +231,7 @@ fn a_probe_finds_values_that_come_back() {
 #[test]
 fn a_probe_that_cannot_begin_or_go_on_says_so() {
     let folder = Folder::new("trouble");
-    let lost = probe(In::Sql, &folder.0, |connection| {
+    let lost = probe(in_sql, &folder.0, |connection| {
         connection.execute_batch("DROP TABLE bakeoff_probe").unwrap();
     });
     assert!(lost.troubles[0].contains("bakeoff_probe"), "{lost:?}");
@@ -240,7 +239,7 @@ fn a_probe_that_cannot_begin_or_go_on_says_so() {
     connection
         .execute_batch("CREATE TABLE bakeoff_probe (id INT)")
         .unwrap();
-    let refused = probe(In::Sql, &folder.0, |_| {});
+    let refused = probe(in_sql, &folder.0, |_| {});
     assert!(refused.troubles[0].contains("already exists"), "{refused:?}");
     assert_eq!((refused.sessions, refused.report), (0, serde_json::Value::Null));
     connection.execute_batch("SELECT id FROM bakeoff_probe").unwrap();

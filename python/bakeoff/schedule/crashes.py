@@ -18,7 +18,7 @@ from random import Random
 
 from ..bundle.files import make_folder, write_text
 from ..bundle.write import dumps
-from ..errors import BakeoffError
+from ..errors import BakeoffError, ServerError
 from ..fleet.engines import EngineTrouble
 from ..fleet.hosts import LocalEngines, LocalHost
 from ..model import durability
@@ -185,7 +185,7 @@ class _Victim(ABC):
         """Returns when it, and the load, have ended."""
 
     def read_at(self) -> Sequence[Routing | None]:
-        """Where everything acknowledged must be by now; None: where data are written."""
+        """Where everything acknowledged must be by now; None: where data are written. Raises ServerError."""
         return [None]
 
     @abstractmethod
@@ -242,7 +242,11 @@ class _OneNode(_Servers):
             pass  # the others may have to wait until they know that it is gone
 
     def read_at(self) -> Sequence[Routing | None]:
-        self.instance.system.caught_up(CATCH_UP_TIMEOUT_S)
+        if not self.instance.system.caught_up(CATCH_UP_TIMEOUT_S):
+            raise ServerError(
+                f"the nodes did not hold the same again within {CATCH_UP_TIMEOUT_S:.0f} s after the kill of one",
+                where=self.instance.system.name,
+            )
         return [NameRoute(name=node.name) for node in self.instance.system.nodes()]
 
 
@@ -313,7 +317,7 @@ def _crash(victim: _Victim, first: int, at_s: float) -> Crash:
             if not victim.is_unreadable(error):
                 raise
             return Crash(acknowledged=len(ledger.acknowledged), unreadable=str(error))
-        return max(found, key=lambda one: (one.phantoms, one.lost))
+        return max(found, key=lambda one: (one.phantoms + one.torn, one.lost))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -92,7 +92,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
     began = time.monotonic()
     system, facts = instance.system, instance.facts(subject.cell)
     level = subject.level or _level(instance, subject.cell)
-    allowed = _allowed(instance, subject.cell, level) if subject.has_sql else None
+    allowed = _allowed(instance, subject.cell, level)
     faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
 
     def carry_out(experiment: SqlExperiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
@@ -126,7 +126,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             with faults:
                 found = judged(carry_out(random, "seconds of transactions", faults.notice))
         if subject.first and not asked.only_transactions:
-            claims = _claims_on_reads(instance, subject.cell, level)
+            claims = _claims_on_reads(system, allowed, has_sql=subject.has_sql)
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
             if nodes > 1 and subject.has_sql:
@@ -184,9 +184,10 @@ def staleness_probe(plan: ResolvedPlan, cell: Cell, instance: Instance) -> Stale
     system = instance.system
     if system.capabilities().embedded and not has_sql(cell):  # one open file, which the load has
         return None
+    allowed = _allowed(instance, cell, _level(instance, cell))
     return StalenessProbeSpec(
         writers="any" if system.multi_writer else home(system),
-        claims=_claims_on_reads(instance, cell, _level(instance, cell)),
+        claims=_claims_on_reads(system, allowed, has_sql=has_sql(cell)),
         session_setup=list(system.lock_limit),
     )
 
@@ -199,13 +200,15 @@ def _level(instance: Instance, cell: Cell) -> str:
     return f"consistency {portable['consistency']}" if "consistency" in portable else ""
 
 
-def _claims_on_reads(instance: Instance, cell: Cell, level: str) -> dict[str, JsonValue]:
+def _claims_on_reads(system: System, allowed: tuple[str, ...] | None, *, has_sql: bool) -> dict[str, JsonValue]:
     """Of SQL it is known what vendors promise; without it only what the servers are that bakeoff has started."""
-    system = instance.system
-    is_known = _allowed(instance, cell, level) is not None if has_sql(cell) else system.managed
+    is_known = allowed is not None if has_sql else system.managed
     return CLAIMS_ON_READS[system.promise_of_reads if is_known else ""]
 
 
 def _allowed(instance: Instance, cell: Cell, level: str) -> tuple[str, ...] | None:
+    """None where nobody knows, or there is no SQL."""
+    if not has_sql(cell):
+        return None
     facts = instance.facts(cell)
     return promised(cell, facts, settings_of_sessions(instance.plan.record, cell.record, facts), level)

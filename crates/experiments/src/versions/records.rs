@@ -1,8 +1,7 @@
 //! Versions in records, of a system without SQL.
 use super::{TABLE, Versions};
-use crate::shared::found;
+use crate::shared::{found, on_records, open_records};
 use crate::{Stage, place_of, silent};
-use bakeoff_measure::words;
 use bakeoff_model::any::AnyRecords;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::Needs;
@@ -15,6 +14,7 @@ use std::time::Duration;
 const FIRST: Table = Table(0);
 /// As many digits as the largest version has.
 const VALUE_LENGTH: u32 = 20;
+const ERRANDS: &str = "verify: the table of versions";
 
 fn table() -> TableSpec {
     TableSpec {
@@ -43,9 +43,7 @@ impl Versions for AnyRecords {
         _setup: &[String],
         node: usize,
     ) -> Result<(Self, ()), Trouble> {
-        let refuse = |error: OpError| words::server_trouble(&error, &stage.spec.driver, "opening a session");
-        let mut session = client.session(node, Self::needs()).await.map_err(refuse)?;
-        session.attach(&[table()]).await.map_err(refuse)?;
+        let session = open_records(stage, client, node, table()).await?;
         Ok((session, ()))
     }
 
@@ -66,7 +64,7 @@ impl Versions for AnyRecords {
     }
 
     fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble> {
-        on_node(stage, place_of(stage, 0), async |session| {
+        on_records(stage, place_of(stage, 0), table(), ERRANDS, async |session| {
             if stage.spec.drop_existing {
                 session.drop_table(&table()).await?;
             }
@@ -87,31 +85,16 @@ impl Versions for AnyRecords {
     }
 
     fn drop_keys(stage: &Stage<Self>, _setup: &[String]) -> Result<(), Trouble> {
-        on_node(stage, place_of(stage, 0), async |session| {
+        on_records(stage, place_of(stage, 0), table(), ERRANDS, async |session| {
             session.drop_table(&table()).await
         })
     }
 }
 
-/// Carries this out on a session of its own.
-fn on_node<T>(
-    stage: &Stage<AnyRecords>,
-    node: usize,
-    errand: impl AsyncFnOnce(&mut AnyRecords) -> Result<T, OpError>,
-) -> Result<T, Trouble> {
-    stage.block_on(async {
-        let client = stage.driver.open(0).await?;
-        let (mut session, ()) = AnyRecords::open(stage, &*client, &[], node).await?;
-        errand(&mut session).await.map_err(|error| {
-            words::server_trouble(&error, &stage.spec.driver, format!("verify: the table {TABLE}"))
-        })
-    })
-}
-
 /// A node that replicates may not have all of them yet.
 fn wait_for_keys(stage: &Stage<AnyRecords>, node: usize, keys: u64) -> Result<(), Trouble> {
     let give_up_ns = now_ns() + stage.timeout.as_nanos() as u64;
-    let found = on_node(stage, node, async |session| {
+    let found = on_records(stage, node, table(), ERRANDS, async |session| {
         for key in 0..keys {
             loop {
                 match session.read_version(&(), key).await {

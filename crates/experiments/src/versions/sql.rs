@@ -1,8 +1,7 @@
 //! Versions in rows of SQL.
 use super::{TABLE, Versions};
-use crate::Stage;
-use crate::actor;
 use crate::shared::{Own, Table, found};
+use crate::{Stage, actor};
 use bakeoff_measure::words;
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
