@@ -2,7 +2,7 @@
 use bakeoff_drivers::DRIVERS;
 use bakeoff_drivers::registration::{ClientLibrary, Registration};
 use bakeoff_drivers::resolve::{client, resolve as decide};
-use bakeoff_experiments::{Probe, Shaped};
+use bakeoff_experiments::{Probe, ProbeDriver};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::any::{AnyDocuments, AnyRecords, AnySql};
 use bakeoff_model::driver::{AnyDriver, MakeDriver, formed};
@@ -151,8 +151,8 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
         },
         (Phase::Run, Some(asked)) => {
             let driver = match sql {
-                Some(sql) => Shaped::Sql(sql(spec)?),
-                None => Shaped::Records(make.records(spec)?),
+                Some(sql) => ProbeDriver::Sql(sql(spec)?),
+                None => ProbeDriver::Records(make.records(spec)?),
             };
             let probe = Probe::start(spec, asked, driver, &control)?;
             let result = carry_out(spec, control.clone(), probe.follow(sink));

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use versions::Versions;
 
 pub use isolation::schedules::names;
-pub use staleness_probe::{Probe, Shaped};
+pub use staleness_probe::{Probe, ProbeDriver};
 
 /// What every session of an experiment shares.
 struct Stage<S = AnySql> {

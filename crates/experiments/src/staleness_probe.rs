@@ -35,7 +35,7 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(50);
 
 /// Where versions are kept: in records where there is no SQL.
-pub enum Shaped {
+pub enum ProbeDriver {
     Sql(Box<dyn AnyDriver<AnySql>>),
     Records(Box<dyn AnyDriver<AnyRecords>>),
 }
@@ -64,12 +64,12 @@ impl Probe {
     pub fn start(
         spec: &RunSpec,
         asked: &StalenessProbeSpec,
-        driver: Shaped,
+        driver: ProbeDriver,
         control: &Arc<Control>,
     ) -> Result<Self, Trouble> {
         match driver {
-            Shaped::Sql(driver) => Self::begin(spec, asked, driver, control),
-            Shaped::Records(driver) => Self::begin(spec, asked, driver, control),
+            ProbeDriver::Sql(driver) => Self::begin(spec, asked, driver, control),
+            ProbeDriver::Records(driver) => Self::begin(spec, asked, driver, control),
         }
     }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 
 use bakeoff_drivers::sqlite::DRIVER;
-use bakeoff_experiments::{Probe, Shaped, execute, execute_on_records, names};
+use bakeoff_experiments::{Probe, ProbeDriver, execute, execute_on_records, names};
 use bakeoff_measure::Control;
 use bakeoff_measure::control::Axis;
 use bakeoff_model::event::{Event, StalenessProbe};
@@ -142,13 +142,13 @@ fn a_table_of_that_name_is_refused_and_kept() {
 }
 
 /// How the probe keeps its versions.
-type Shape = fn(&RunSpec) -> Shaped;
+type Shape = fn(&RunSpec) -> ProbeDriver;
 const SHAPES: [Shape; 2] = [in_sql, |spec| {
-    Shaped::Records(DRIVER.client.make.records(spec).unwrap())
+    ProbeDriver::Records(DRIVER.client.make.records(spec).unwrap())
 }];
 
-fn in_sql(spec: &RunSpec) -> Shaped {
-    Shaped::Sql(DRIVER.client.make.sql().unwrap()(spec).unwrap())
+fn in_sql(spec: &RunSpec) -> ProbeDriver {
+    ProbeDriver::Sql(DRIVER.client.make.sql().unwrap()(spec).unwrap())
 }
 
 /// A probe next to a load that completes 20,000 operations a second, for a second after half a second of warm-up.
