@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.cli.event_schema import EVENT, RunEnds, Second, WarningEvent
+from bakeoff.bundle.events import EVENT, RunEnds, Second, WarningEvent
 from commands import started, wait_until
 
 E = TypeVar("E")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bakeoff.cli.event_schema import Loading, RunBegins
+from bakeoff.bundle.events import Loading, RunBegins
 from bakeoff.errors import ExitCode
 from builders.hosts import Host, lacks
 from commands import wait_until, write_plan

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from bakeoff.cli.event_schema import EVENT, EVENTS_FORMAT, Begin, Compared, Done, Phase, RunBegins, RunEnds, Second
+from bakeoff.bundle.events import EVENT, EVENTS_FORMAT, Begin, Compared, Done, Phase, RunBegins, RunEnds, Second
 from commands import bakeoff, only_bundle, write_plan
 
 PLAN = """

@@ -35,6 +35,16 @@ class Listed:
     runs_planned: int | None
     size_bytes: int  # on disk
     damage: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def runs_words(self) -> str:
+        """How many of how many, and how many of them do not count."""
+        if self.runs_finished is None:
+            return "not known"
+        kinds = {"disturbed": self.runs_disturbed, "invalid": self.runs_invalid}
+        others = [f"{count} {kind}" for kind, count in kinds.items() if count]
+        return ", ".join([f"{self.runs_finished} of {self.runs_planned}", *others])
 
 
 def bundles_in(parent: Path) -> list[Listed]:
@@ -62,7 +72,8 @@ def listed(folder: Path) -> Listed:
     standings = Counter(run.standing for run in runs)
     stands = sum(run.valid for run in runs), standings["disturbed"], standings["invalid"]
     created = created if created.tzinfo else created.replace(tzinfo=UTC)
-    return Listed(name, folder, plan.title, created, state, *stands, len(runs), planned, size_bytes, bundle.damage)
+    counts = (*stands, len(runs), planned)
+    return Listed(name, folder, plan.title, created, state, *counts, size_bytes, bundle.damage, info.labels)
 
 
 def is_written(folder: Path) -> bool:

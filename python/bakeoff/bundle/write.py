@@ -151,6 +151,7 @@ class BundleWriter:
             "skipped": dict(now.skipped),
             "inputs": {**bundle.info.inputs, **now.info.inputs},
             "allow_disturbed": now.info.allow_disturbed,
+            "labels": {**bundle.info.labels, **now.info.labels},
             "messages": [*bundle.info.messages, *told],
             "analysed_repetitions": bundle.info.analysed_repetitions or _analysed_repetitions_of_old(bundle),
         }

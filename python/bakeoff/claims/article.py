@@ -21,14 +21,18 @@ def shipped() -> Iterator[tuple[Path, Article]]:
         yield path, read_article(path)
 
 
+def names() -> list[str]:
+    """Of those that come with bakeoff."""
+    return [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
+
+
 def find(said: str) -> Path:
     """The file of an article, by its name or its path."""
     if said.endswith(".toml"):
         return Path(said)
-    known = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
-    if said in known:
+    if said in names():
         return SHIPPED / f"{said}.toml"
-    hint = meant(said, known) or "name a file that ends in .toml"
+    hint = meant(said, names()) or "name a file that ends in .toml"
     raise PlanError(f"there is no article `{said}`", where="bakeoff claims", hint=hint)
 
 

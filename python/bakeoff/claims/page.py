@@ -16,7 +16,7 @@ from ..report.answer import answer_and_records
 from ..report.charts.figures import Figure, figures_of
 from ..report.charts.svg import COLOURS, DARK_COLOURS
 from ..report.html.write import templates
-from ..terminal import printable
+from ..report.text.markdown import plain
 from .text import LEVEL, parts_words, slip_words
 from .verdict import ArticleFound, PlanMeasured
 
@@ -101,9 +101,3 @@ def _markdown(folder: str, found: ArticleFound, charts: Mapping[str, list[Figure
 def _file(folder: str, plan: str, figure: Figure) -> str:
     """The name of an operation may hold anything."""
     return f"{folder}/{plan}-{re.sub('[^A-Za-z0-9._-]', '-', figure.name)}.svg"
-
-
-def plain(words: str) -> str:
-    """Text of others as text, not as Markdown or HTML, on one line."""
-    one_line = " ".join(printable(words).split())
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", one_line)

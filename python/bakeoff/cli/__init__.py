@@ -29,7 +29,9 @@ from .commands import (
     load_and_drop,
     report,
     run,
+    serve,
     systems,
+    track,
     verify,
     workloads,
 )
@@ -38,7 +40,7 @@ from .output import flush, forget, open_streams, say, show
 #: In the order of the help.
 ADDING = (
     *(run.add, init_and_quick.add_quick, init_and_quick.add_init, load_and_drop.add_load, load_and_drop.add_drop),
-    *(report.add, compare.add, claims.add, verify.add, export.add, bundles.add, systems.add, workloads.add),
+    *(report.add, serve.add, compare.add, track.add, claims.add, verify.add, export.add, bundles.add, systems.add, workloads.add),
     *(doctor.add, completion.add),
 )
 

@@ -7,24 +7,13 @@ import json
 import os
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from .. import __version__
-from ..analysis.percentiles import merge_documents
 from ..analysis.wording import duration_words, seconds_words
-from ..findings.run_values import time_words
-from ..model.boundary import Document, Interval, Progress
-from ..model.records.run import RunRecord
-from ..model.records.verification import VerificationRecord
-from ..plan.resolved import Cell, ResolvedPlan
-from ..schedule.conductor import View
-from ..schedule.run_order import Slot
-from ..schedule.seconds import merge_second
-from ..verify.verdicts import level_words, verdict_of
-from .event_schema import (
+from ..bundle.events import (
     Begin,
     CellAdded,
     CellDescription,
@@ -32,10 +21,21 @@ from .event_schema import (
     Phase,
     RunBegins,
     RunEnds,
+    Sampled,
     Second,
     Verified,
     WarningEvent,
 )
+from ..bundle.run_files import EACH_SECOND_S, LATER_S, Row
+from ..findings.run_values import time_words
+from ..model.boundary import Document, Progress
+from ..model.records.run import RunRecord
+from ..model.records.verification import VerificationRecord
+from ..plan.resolved import Cell, ResolvedPlan
+from ..report.charts.server import candidates
+from ..schedule.conductor import View
+from ..schedule.run_order import Slot
+from ..verify.verdicts import level_words, verdict_of
 from .output import flush, say, show
 
 CLEAR = "\r\x1b[K"
@@ -71,7 +71,6 @@ class Line(View):
         self._now = ""
         self._window_s = 0.0
         self._warm_up_seconds = 0
-        self._rates: dict[int, tuple[int, float, int]] = {}
 
     def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
         self._total, self._done, self._since, self._at_most = runs, done, self._clock(), at_most
@@ -92,7 +91,6 @@ class Line(View):
         self._now = cell.record.label if self._moving else f"{slot.run} {cell.record.label}"
         self._clients, self._machines = cell.clients, 1
         self._window_s = cell.expected_window_s if self._moving else 0.0
-        self._rates = {}
         self._errors = self._warm_up_seconds = 0
         self._draw(self._now)
 
@@ -104,31 +102,20 @@ class Line(View):
     def placed(self, machines: int) -> None:
         self._machines = machines
 
-    def interval(self, interval: Interval) -> None:
-        """Clients report the same second one after the other: counts are added, and the slowest client's p99 is shown
-        when all have reported."""
-        whole = [s for s in interval.series if not s.part]
-        ok = [s.response for s in whole if s.outcome == "ok"]
-        count, p99_ns, clients = self._rates.get(interval.second, (0, 0.0, 0))
-        count += sum(h.count for h in ok)
-        p99_ns = max(p99_ns, merge_documents(ok).p99_ns if ok else 0)
-        self._rates[interval.second] = (count, p99_ns, clients + 1)
-        self._errors += sum(s.response.count for s in whole if s.outcome != "ok")
-        if clients + 1 < self._clients:
-            return
-        rate = count / interval.length_s if interval.length_s > 0 else 0.0
-        p99 = f"p99 {duration_words(p99_ns)}" if count else "no p99"
+    def second(self, row: Row) -> None:
+        self._errors += row["errors"]
+        p99 = f"p99 {duration_words(row['p99_ms'] * 1e6)}" if row["ok"] else "no p99"
         errors = f", errors {self._errors}" if self._errors or not self._moving else ""
-        words = f"{self._now}: {self._phase(interval)}, {rate:,.0f} ops/s, {p99}{errors}"
+        words = f"{self._now}: {self._phase(row)}, {row['rate_ops_per_s']:,.0f} ops/s, {p99}{errors}"
         self._draw(f"{words}, {self._clients} clients on {self._machines} machines" if self._machines > 1 else words)
 
-    def _phase(self, interval: Interval) -> str:
-        if interval.warm_up:
-            self._warm_up_seconds = interval.second + 1
+    def _phase(self, row: Row) -> str:
+        if row["warm_up"]:
+            self._warm_up_seconds = row["second"] + 1
             return "warm-up"
         if not self._moving:
-            return f"second {interval.second}"
-        return f"{interval.second + 1 - self._warm_up_seconds} of {self._window_s:.0f} s"
+            return f"second {row['second']}"
+        return f"{row['second'] + 1 - self._warm_up_seconds} of {self._window_s:.0f} s"
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         self._done += 1
@@ -247,20 +234,30 @@ _SAME_OF_A_RUN = (
 
 
 class Events(Line):
-    """The same progress, and each step as a JSON line on stdout."""
+    """The same progress, and each step as an event to those who listen."""
 
     def __init__(
-        self, plan: ResolvedPlan, bundle: Path, *, quiet: bool = False, estimated_run_s: float | None = None
+        self,
+        plan: ResolvedPlan,
+        bundle: Path,
+        listeners: Sequence[Callable[[Document], None]],
+        *,
+        quiet: bool = False,
+        estimated_run_s: float | None = None,
     ) -> None:
         super().__init__(quiet=quiet, estimated_run_s=estimated_run_s)
         self._plan = plan
         self._bundle = bundle
+        self._listeners = listeners
         self._run = ""
-        self._clients = 1
-        self._seconds: dict[int, list[Interval]] = defaultdict(list)
+        self._sampled_s = -1.0
+
+    def _emit(self, event: Document) -> None:
+        for listen in self._listeners:
+            listen(event)
 
     def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
-        emit(
+        self._emit(
             Begin(
                 bakeoff_version=__version__,
                 title=self._plan.record.title,
@@ -273,46 +270,49 @@ class Events(Line):
         super().begin(runs, done, at_most=at_most)
 
     def cell_added(self, cell: Cell) -> None:
-        emit(CellAdded(cell=_event_cell(cell)))
+        self._emit(CellAdded(cell=_event_cell(cell)))
         super().cell_added(cell)
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         done, total, elapsed_s = (progress.done, progress.total, progress.elapsed_s) if progress else (0, 0, 0.0)
         record = cell.record
-        emit(Loading(system=record.system, cell=record.id, done=done, total=total, elapsed_s=elapsed_s))
+        self._emit(Loading(system=record.system, cell=record.id, done=done, total=total, elapsed_s=elapsed_s))
         super().loading(cell, progress)
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:
-        self._run, self._clients = slot.run, cell.clients
-        self._seconds.clear()
-        emit(RunBegins(run=slot.run, cell=slot.cell, block=slot.block))
+        self._run, self._sampled_s = slot.run, -1.0
+        self._emit(RunBegins(run=slot.run, cell=slot.cell, block=slot.block))
         super().run_begins(slot, cell)
 
     def stage(self, words: str) -> None:
-        emit(Phase(run=self._run, phase=words))
+        self._emit(Phase(run=self._run, phase=words))
         super().stage(words)
 
-    def interval(self, interval: Interval) -> None:
-        """Prints a second when every client has reported it."""
-        clients = self._seconds[interval.second]
-        clients.append(interval)
-        if len(clients) == self._clients:
-            emit(Second(run=self._run, **merge_second(self._seconds.pop(interval.second)).row))
-        super().interval(interval)
+    def second(self, row: Row) -> None:
+        self._emit(Second(run=self._run, **row))
+        super().second(row)
+
+    def sampled(self, row: Row, nodes: Sequence[str]) -> None:
+        at_s = row["second"]
+        if at_s <= self._sampled_s or (at_s >= EACH_SECOND_S and at_s < self._sampled_s + LATER_S):
+            return
+        self._sampled_s = at_s
+        figures = {name: row[name] for name in candidates(list(row), nodes)}
+        self._emit(Sampled(run=self._run, second=at_s, nodes=list(nodes), figures=figures))
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         same = {name: getattr(record, name) for name in _SAME_OF_A_RUN}
         findings = [finding for finding in record.validity if finding.ok is False]
-        emit(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
+        self._emit(RunEnds(run=slot.run, cell=slot.cell, block=slot.block, findings=findings, **same))
         super().run_ends(slot, cell, record)
         self._run = ""
 
     def verified(self, record: VerificationRecord) -> None:
-        emit(Verified(system=record.system, level=record.level, cells=record.cells, verdict=verdict_of(record)))
+        self._emit(Verified(system=record.system, level=record.level, cells=record.cells, verdict=verdict_of(record)))
         super().verified(record)
 
     def message(self, words: str) -> None:
-        emit(WarningEvent(run=self._run, words=words))
+        self._emit(WarningEvent(run=self._run, words=words))
         super().message(words)
 
 

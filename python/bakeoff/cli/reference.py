@@ -28,7 +28,7 @@ from ..systems.survey import COLUMNS, PAGES, survey
 from ..verify.isolation import SCHEDULES
 from ..workloads import workloads
 from . import parser
-from .event_schema import EVENTS, EVENTS_FORMAT
+from ..bundle.events import EVENTS, EVENTS_FORMAT
 
 _METRICS_HEAD = """\
 # Metrics

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..analysis.validity.checks import COULD_BE_CHECKED
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
+from ..bundle.run_files import Row
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
 from ..fleet.engines import Engines
@@ -63,7 +64,12 @@ class Watcher:
     def placed(self, machines: int) -> None:
         """The number of machines that the run's clients are on."""
 
-    def interval(self, interval: Interval) -> None: ...
+    def second(self, row: Row) -> None:
+        """One second, of all clients: a row of `intervals.parquet`."""
+
+    def sampled(self, row: Row, nodes: Sequence[str]) -> None:
+        """What servers and machine did in one of the last seconds: a row of `server.parquet`. nodes: names of several
+        servers."""
 
     def message(self, words: str) -> None: ...
 
@@ -164,7 +170,7 @@ def _measure(
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     kept = writer.run_files(slot.run)
-    seconds = Seconds(kept, cell.clients, plan.warm_up_s, faults=bool(cell.record.faults))
+    seconds = Seconds(kept, cell.clients, plan.warm_up_s, faults=bool(cell.record.faults), tell=watcher.second)
     with ended_servers_named(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer, probe)
         ready = _wait_ready(engines, cell, watcher)
@@ -183,7 +189,8 @@ def _measure(
                     if seconds.empty:
                         watcher.placed(len({machine_of(place) for place in engines.places()}))
                     seconds.add(client, event)
-                    watcher.interval(event)
+                    if client == 0 and (sample := sampler.latest):
+                        watcher.sampled(sample, sampler.nodes)
                     beside.update(others())
                 if isinstance(event, RunResult):
                     seconds.client_ended(client)

@@ -68,6 +68,8 @@ class Sampler:
         """table: where rows go; without one, all samples are kept for `rows`."""
         #: Why it ended early, in words.
         self.failure = ""
+        #: The row of the last second but one, for whoever watches: of the last a node may still owe its answer.
+        self.latest: dict[str, float] = {}
         self._system = system
         self._cores = list(cores)
         self._server_unseen = system.may_run_here_unseen()
@@ -123,6 +125,12 @@ class Sampler:
 
     def _named(self, node: str) -> str:
         return node if len(self._watches) > 1 else "the server"
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of several servers; of one, none."""
+        names = [watch.node.name for watch in self._watches]
+        return names if len(names) > 1 else []
 
     def window_ended(self, end_s: float) -> None:
         """The window's true end, seconds since the epoch: not known before where operations limit it."""
@@ -348,6 +356,8 @@ class Sampler:
         for watch in self._watches:
             watch.ask(self._tick)
         self._look_at_machine()
+        for row in self._rows(self._looks[-3:-1], self._process_looks[-3:-1]):
+            self.latest = row
 
     def _times(self) -> Iterator[float]:
         """When to sample, seconds since the epoch: whole seconds, and the window's ends between them, the last one also

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..analysis.faults import Second, Tenths
 from ..analysis.percentiles import merge_documents
 from ..analysis.validity.checks import TENTH_NS
-from ..bundle.run_files import EACH_SECOND_S, LATER_S, RunFiles
+from ..bundle.run_files import EACH_SECOND_S, LATER_S, Row, RunFiles
 from ..model.boundary import HistogramDoc, Interval, OutcomeName
 from .merge import add_outcomes, add_queries
 
@@ -80,9 +80,18 @@ class ClientSeconds:
 
 
 class Seconds:
-    """All seconds of a run. faults: whether some are planned, whose effect will be sought in its tenths."""
+    """All seconds of a run. faults: whether some are planned, whose effect will be sought in its tenths. tell: gets the
+    row of each second that all clients have reported."""
 
-    def __init__(self, kept: RunFiles, clients: int, warm_up_s: float, *, faults: bool) -> None:
+    def __init__(
+        self,
+        kept: RunFiles,
+        clients: int,
+        warm_up_s: float,
+        *,
+        faults: bool,
+        tell: Callable[[Row], None] = lambda row: None,
+    ) -> None:
         self.rated: list[RatedSecond] = []
         self.clients = [ClientSeconds() for _ in range(clients)]
         #: Of the run's time axis since the window's start; empty without faults.
@@ -91,6 +100,7 @@ class Seconds:
         self._kept = kept
         self._warm_up_s = warm_up_s
         self._faults = faults
+        self._tell = tell
         self._open: dict[int, list[Interval]] = defaultdict(list)
         #: By client that has not ended: its last second.
         self._last = dict.fromkeys(range(clients), -1)
@@ -125,7 +135,7 @@ class Seconds:
         if self._last:
             until = min(self._last.values())
             for second in sorted(second for second in self._open if second <= until):
-                self._keep(self._open.pop(second))
+                self._tell(self._keep(self._open.pop(second)))
 
     def finish(self, *, clock_bound_ns: int = 0) -> None:
         """Writes the files. clock_bound_ns: beyond a tenth of a second, nobody knows what the clients did in the same
@@ -137,7 +147,8 @@ class Seconds:
             self._tenths = (array("d"), array("d"), array("d"))
         self._kept.finish(tenths=clock_bound_ns <= TENTH_NS)
 
-    def _keep(self, group: Sequence[Interval]) -> None:
+    def _keep(self, group: Sequence[Interval]) -> Row:
+        """Returns its row."""
         merged = merge_second(group)
         row = merged.row
         self.rated.append(RatedSecond(**{name: row[name] for name in RatedSecond.__slots__}))
@@ -151,6 +162,7 @@ class Seconds:
             self.judged.append(_judged(row["second"] - self._warm_up_s, group))
             for column, name in zip(self._tenths, ("at_s", "ok", "writes"), strict=True):
                 column.extend(tenth[name] for tenth in merged.tenths)
+        return row
 
     def _keep_responses(self, row: Mapping[str, Any], responses: Mapping[tuple[str, str], HistogramDoc]) -> None:
         """A stretch ends with the warm-up."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import __version__
@@ -31,12 +31,14 @@ from .run_order import Repeats, schedule
 @dataclass(frozen=True)
 class Target:
     """What the command line says. out: its folder; results: the folder to create it in. resume: the bundle to continue,
-    or "latest". disturbed: whether such runs count, those of the bundle that is continued included."""
+    or "latest". disturbed: whether such runs count, those of the bundle that is continued included. labels: what its
+    maker calls it."""
 
     out: Path | None = None
     results: Path | None = None
     resume: str | Path | None = None
     disturbed: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def place(self) -> Path:
@@ -69,6 +71,7 @@ class Target:
             engine_sha256=engine_sha256(),
             inputs=hashes(plan.inputs),
             allow_disturbed=self.disturbed,
+            labels=dict(self.labels),
         )
         folder = self.to_continue(plan) if self.resume else self.out
         again = folder is not None and has_no_run(folder)

@@ -84,7 +84,7 @@ def run_list(options: argparse.Namespace) -> int:
     if not found:
         say(f"there are no bundles in {options.results}")
         return ExitCode.DONE
-    rows = [[one.name, _date(one), one.state, _runs(one), bytes_words(one.size_bytes), one.title] for one in found]
+    rows = [[one.name, _date(one), one.state, one.runs_words, bytes_words(one.size_bytes), one.title] for one in found]
     show(table(rows, ["bundle", "started (UTC)", "state", "runs", "size", "title"]))
     for one in found:
         for words in one.damage:
@@ -94,16 +94,6 @@ def run_list(options: argparse.Namespace) -> int:
 
 def _date(one: Listed) -> str:
     return f"{one.created.astimezone(UTC):%Y-%m-%d %H:%M}"
-
-
-def _runs(one: Listed) -> str:
-    """How many of how many, and how many of them do not count."""
-    if one.runs_finished is None or one.runs_invalid is None:
-        return "not known"
-    kinds = {"disturbed": one.runs_disturbed, "invalid": one.runs_invalid}
-    return ", ".join(
-        [f"{one.runs_finished} of {one.runs_planned}", *(f"{count} {kind}" for kind, count in kinds.items() if count)]
-    )
 
 
 def _document(one: Listed) -> dict[str, Any]:
@@ -141,7 +131,7 @@ def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterato
     factors = (f"{name} = {', '.join(map(str, levels))}" for name, levels in _varied(bundle).items())
     yield "plan", "; ".join([*factors, answer.pacing, answer.measured])
     yield "systems", "; ".join(_systems(bundle))
-    yield "runs", f"{_runs(one)}; {bytes_words(one.size_bytes)} on disk"
+    yield "runs", f"{one.runs_words}; {bytes_words(one.size_bytes)} on disk"
     yield "answer", answer.first.answer
     yield "", answer.first.certainty_line
     for number, words in enumerate(answer.headline):

@@ -92,7 +92,7 @@ def add_quick(commands: Commands) -> None:
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
     p.add_argument("--save", type=Path, metavar="FILE", help="also write the plan to this new file")
     add_running(p)
-    p.set_defaults(resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[])
+    p.set_defaults(resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[], label=[])
 
 
 def run_quick(options: argparse.Namespace) -> int:

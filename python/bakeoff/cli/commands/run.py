@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 #: From the bundle of a plan that was carried out to an exit code.
 Answering: TypeAlias = "Callable[[BundleWriter, argparse.Namespace], int]"
+LABEL_MAX = 100
 _REPETITIONS = re.compile(r"(\+?)([1-9][0-9]{0,5})")
 
 
@@ -96,6 +97,21 @@ def add(commands: Commands) -> None:
         help='let runs change tables that bakeoff did not create (data = "existing"); the changes are not undone',
     )
     add_running(p)
+    p.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        type=_label,
+        metavar="NAME=VALUE",
+        help="call the bundle something in `bakeoff track`: commit=3f2a1bc; may be repeated",
+    )
+
+
+def _label(words: str) -> tuple[str, str]:
+    name, equals, value = words.partition("=")
+    if not (equals and name and value.strip() and len(words) <= LABEL_MAX and words.isprintable()):
+        raise argparse.ArgumentTypeError(f"{words!r} is not NAME=VALUE, of at most {LABEL_MAX} letters")
+    return name, value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -107,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
 def target_of(options: argparse.Namespace) -> Target:
     from ...schedule.target_bundle import Target
 
-    return Target(options.out, options.results, options.resume, options.allow_disturbed)
+    return Target(options.out, options.results, options.resume, options.allow_disturbed, dict(options.label))
 
 
 def _say_repetitions(options: argparse.Namespace) -> None:
@@ -230,15 +246,14 @@ def _make_runs(
     from ...fleet.hosts import hosted
     from ...plan.dry_run.estimates import estimate_run_s
     from ...schedule.conductor import Conductor
-    from ..progress import Events, Line
+    from ...bundle.live import LiveLog
+    from ..progress import Events, emit
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     estimated_run_s = fmean([estimate_run_s(plan, cell) for cell in plan.cells]) if plan.cells else None
-    view = (
-        Events(plan, writer.folder, quiet=quiet, estimated_run_s=estimated_run_s)
-        if options.events
-        else Line(quiet=quiet, estimated_run_s=estimated_run_s)
-    )
+    live = LiveLog(writer.folder)
+    listeners = [live.write, *([emit] if options.events else [])]
+    view = Events(plan, writer.folder, listeners, quiet=quiet, estimated_run_s=estimated_run_s)
     try:
         with hosted(plan.fleet, view.message) as host:
             Conductor(
@@ -254,6 +269,7 @@ def _make_runs(
                 before_repeating=replace(quiet_cores, say=view.note).await_quiet,
             ).carry_out()
     finally:
+        live.close()
         view.close()
 
 
@@ -286,7 +302,7 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace, answer: An
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
     from ...report.html.write import write_report
-    from ..event_schema import Compared, Done
+    from ...bundle.events import Compared, Done
     from ..progress import emit
 
     for found in answer.comparisons:
@@ -300,7 +316,7 @@ def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool)
 
 def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     """Of a run that ended early, or whose report could not be written."""
-    from ..event_schema import Done
+    from ...bundle.events import Done
     from ..progress import emit
 
     interrupted = interrupts.meant(error)

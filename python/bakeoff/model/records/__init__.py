@@ -26,6 +26,7 @@
                              where the plan asks for them; it lists all cells that it speaks for
     analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
     bundle.lock              held by whoever writes into the bundle
+    live.jsonl               events of a plan that is being carried out; taken away at its end
     charts/*.svg *.png, report.html  made by `bakeoff report`
 
 A run's id is "b03-ck3v9x2mq": block 3 and its cell's id, a hash of what that cell is. Everything a report needs is in

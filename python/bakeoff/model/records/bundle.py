@@ -36,6 +36,8 @@ class BundleInfo(Document):
     inputs: dict[str, str] = Field(default_factory=dict)
     #: Copies of files that the plan names, by their place in the bundle ("files/shop.sql").
     kept: list[str] = Field(default_factory=list)
+    #: What its maker calls it ("commit": "3f2a1bc"), for a history.
+    labels: dict[str, str] = Field(default_factory=dict)
     #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
     allow_disturbed: bool = False
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.

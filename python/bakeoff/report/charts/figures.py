@@ -27,7 +27,7 @@ from . import spectrum as spectrum_chart
 from .panel import MARKS_CAPTION, marks_of
 from .scales import EMPTY, POINTS_MAX, FloatArray, Series
 from .search import search_charts
-from .server import candidates
+from .server import candidates, with_cpu
 from .spectrum import spectrum
 from .svg import Canvas, caption
 from .sweep import latency, throughput
@@ -286,7 +286,7 @@ class _Maker:
         intervals = _columns(self.bundle.intervals(run.id, _interval_columns))
         rate = intervals.get("rate_ops_per_s", EMPTY)
         nodes = [node.name for node in run.nodes]
-        watched = _metrics(self.bundle.server(run.id, partial(_server_columns, nodes=nodes)))
+        watched = with_cpu(_columns(self.bundle.server(run.id, partial(_server_columns, nodes=nodes))))
         if len(rate):  # the server was watched for longer: until its debt was drained
             watched = {name: part.until(float(rate.seconds[-1])) for name, part in watched.items()}
         return timeline.RunOverTime(
@@ -360,15 +360,6 @@ def _columns(table: pa.Table | None) -> dict[str, Series]:
 def _array(table: pa.Table, name: str) -> FloatArray:
     """Nulls as NaN."""
     return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-
-
-def _metrics(table: pa.Table | None) -> dict[str, Series]:
-    columns = _columns(table)
-    for user in [name for name in columns if name.startswith("os.") and name.endswith("cpu_user_s_per_s")]:
-        system = columns.get(user.replace("cpu_user", "cpu_system"), EMPTY)
-        if len(columns[user]) and len(columns[user]) == len(system):
-            columns[user.replace("cpu_user_s_per_s", "cpu_cores")] = columns[user] + system
-    return columns
 
 
 def node_series(answer: Answer) -> dict[tuple[str, str], int]:

@@ -83,6 +83,17 @@ def candidates(columns: Sequence[str], nodes: Sequence[str] = ()) -> list[str]:
     return [column for column in columns if plain(column, nodes) in wanted]
 
 
+def with_cpu(columns: dict[str, Series]) -> dict[str, Series]:
+    """And the CPU time of servers in both modes, where it was watched."""
+    found = dict(columns)
+    user, system = (part.partition(".")[2] for part in CPU_PARTS)
+    for name in [name for name in columns if name.startswith("os.") and name.endswith(user)]:
+        other = columns.get(name.replace(user, system), EMPTY)
+        if len(columns[name]) and len(columns[name]) == len(other):
+            found[name.replace(user, CPU_COLUMN.partition(".")[2])] = columns[name] + other
+    return found
+
+
 def node_of(column: str, nodes: Sequence[str]) -> str:
     """Which of several servers a column is about: "a" of "os.a.rss_bytes"; "": of all."""
     rest = column.partition(".")[2]

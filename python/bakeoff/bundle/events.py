@@ -94,6 +94,16 @@ class Second(Document):
     reconnects: int
 
 
+class Sampled(Document):
+    """What servers and machine did in one of the last seconds: each second of a run's first hour, then each minute."""
+
+    event: Literal["sampled"] = "sampled"
+    run: str
+    second: float = Field(description="when it began, seconds since the warm-up began")
+    nodes: list[str] = Field(description="names of the servers, where there are several")
+    figures: dict[str, float] = Field(description="those that a report draws, named as in `server.parquet`")
+
+
 class WarningEvent(Document):
     """Something that the user should know."""
 
@@ -155,6 +165,19 @@ class Done(Document):
     report: str | None = Field(description="path of report.html; null: not written")
 
 
-Event = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningEvent | RunEnds | Verified | Compared | Done
+Event = (
+    Begin
+    | CellAdded
+    | Loading
+    | RunBegins
+    | Phase
+    | Second
+    | Sampled
+    | WarningEvent
+    | RunEnds
+    | Verified
+    | Compared
+    | Done
+)
 EVENTS: tuple[type[Document], ...] = get_args(Event)
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])

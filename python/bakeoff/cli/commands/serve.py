@@ -1,0 +1,125 @@
+"""`bakeoff serve`: a local site of a folder of results."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from ...bundle import RESULTS
+from ...errors import BakeoffError, ExitCode, PlanError
+from ..arguments import Commands, add_command
+from ..output import flush, show
+
+PASSWORD_MIN = 12
+
+
+def add(commands: Commands) -> None:
+    p = add_command(
+        commands,
+        "serve",
+        run,
+        help="show bundles and running plans in a browser",
+        description="Serves a folder of results on this machine: plans while they run, their reports, comparisons of"
+        " any two bundles, and what goes on as OpenMetrics at /metrics. Prints the address; ends with Ctrl-C.",
+        epilog="example:\n  bakeoff serve\n  bakeoff serve --results results --port 8001\n"
+        "  bakeoff serve --bind 10.0.0.5 --certificate site.pem --key site.key --password-file password",
+    )
+    p.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help=f"the folder of the bundles (default: {RESULTS})",
+    )
+    p.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: one that is free)")
+    p.add_argument(
+        "--bind",
+        metavar="ADDRESS",
+        help="serve other machines, too, from this address; needs the three options that follow",
+    )
+    p.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, as PEM, with its chain")
+    p.add_argument("--key", type=Path, metavar="FILE", help="the certificate's private key, as PEM")
+    p.add_argument(
+        "--password-file",
+        type=Path,
+        metavar="FILE",
+        help=f"a file with the password, of at least {PASSWORD_MIN} letters; the name may be any",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    import uvicorn
+
+    from ...serve.access import Access
+    from ...serve.app import application
+
+    if not options.results.is_dir():
+        hint = "`bakeoff run` creates it; name another with --results"
+        raise PlanError(f"there is no folder {options.results}", where="--results", hint=hint)
+    password = _password(options)
+    address = options.bind or "127.0.0.1"
+    with _listening(address, options.port) as listening:
+        port = listening.getsockname()[1]
+        hosts = frozenset() if password else frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+        access = Access(hosts, password)
+        config = uvicorn.Config(
+            application(options.results, access),
+            log_level="critical",
+            access_log=False,  # addresses have the token
+            server_header=False,
+            ssl_certfile=options.certificate,
+            ssl_keyfile=options.key,
+            timeout_graceful_shutdown=1,
+        )
+        show(f"https://{_in_url(address)}:{port}/" if password else f"http://127.0.0.1:{port}/?token={access.token}")
+        flush()
+        with suppress(KeyboardInterrupt):  # which is how it ends
+            uvicorn.Server(config).run(sockets=[listening])
+    return ExitCode.DONE
+
+
+def _password(options: argparse.Namespace) -> str:
+    """Of a server that others can reach; "" of one that only this machine can. Raises PlanError."""
+    needed = {"--certificate": options.certificate, "--key": options.key, "--password-file": options.password_file}
+    if options.bind is None:
+        if said := [name for name, path in needed.items() if path is not None]:
+            raise PlanError("it is for --bind, which is not given", where=said[0])
+        return ""
+    if lacking := [name for name, path in needed.items() if path is None]:
+        raise PlanError(
+            f"--bind needs {' and '.join(lacking)}",
+            where="--bind",
+            hint="other machines reach it by TLS and a password alone",
+        )
+    for name, path in needed.items():
+        if not path.is_file():
+            raise PlanError(f"there is no file {path}", where=name)
+    password: str = options.password_file.read_text(encoding="utf-8").strip()
+    if len(password) < PASSWORD_MIN:
+        raise PlanError(f"the password has fewer than {PASSWORD_MIN} letters", where="--password-file")
+    return password
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(address).version == 6 else socket.AF_INET
+    except ValueError:
+        raise PlanError(f"{address} is not an IP address", where="--bind") from None
+    if not 0 <= port < 65536:
+        raise PlanError(f"{port} is not a port", where="--port")
+    listening = socket.socket(family)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address, port))
+    except OSError as error:
+        listening.close()
+        what = f"cannot listen on {address} port {port}: {error.strerror}"
+        raise BakeoffError(what, hint="choose another with --port, or leave --port out") from error
+    return listening
+
+
+def _in_url(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

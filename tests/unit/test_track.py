@@ -1,0 +1,138 @@
+"""`bakeoff track` on made-up nights: what is found, what is said, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.model.records.run import RunRecord
+from builders.bundles import MARIADB, Story, write_bundle
+
+BEGIN = datetime(2026, 9, 1, 3, tzinfo=UTC)
+SLOWER_FROM = 18
+NIGHTS = 22
+
+
+def night(results: Path, number: int, *, rate: float = 1.0, version: str = "10.11.6", title: str = "Nightly") -> Path:
+    def scaled(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"rate_ops_per_s": run.rate_ops_per_s * rate})
+
+    side = replace(MARIADB, version=version)
+    story = Story(
+        contenders=(side,), threads=(4,), presets=("a",), repetitions=3, window_s=2, warm_up_s=1, title=title,
+        noise=0.002, seed=number, change=scaled,
+    )  # fmt: skip
+    folder = write_bundle(results / f"n{number:02d}", story).folder
+    path = folder / "bundle.json"
+    info = json.loads(path.read_text())
+    info |= {"created": (BEGIN + timedelta(days=number)).isoformat(), "labels": {"commit": f"abc{number:02d}"}}
+    path.write_text(json.dumps(info))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    for number in range(NIGHTS):
+        slower = number >= SLOWER_FROM
+        night(folder, number, rate=0.95 if slower else 1.0, version="10.11.7" if slower else "10.11.6")
+    return folder
+
+
+def track(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = main(["track", *map(str, arguments)])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def test_a_slower_version_is_found_with_its_place_and_what_else_changed(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = track(capsys, "--results", results)
+    assert code == 0, err
+    assert "1 of 1 cell changed; 1 got worse at the last change." in out
+    assert f"from abc{SLOWER_FROM} on, seen at abc{SLOWER_FROM + 2}" in out
+    assert "10.11.6 before, 10.11.7 after" in out
+    assert "would be seen within five more bundles" in out
+
+
+@pytest.mark.parametrize(("last", "expected"), [(1, 0), (2, 1), (NIGHTS, 1)])
+def test_a_change_for_the_worse_fails_a_check_where_it_is_new(
+    results: Path, capsys: pytest.CaptureFixture[str], last: int, expected: int
+) -> None:
+    assert track(capsys, "--results", results, "--fail-on-worse", str(last))[0] == expected
+
+
+def test_the_document_the_page_and_the_comment_say_the_same(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--html", tmp_path / "track.html", "--markdown", tmp_path / "track.md"]
+    _, out, _ = track(capsys, "--results", results, "--json", *files)
+    document = json.loads(out)
+    (one,) = document["tracks"]
+    (shift,) = one["shifts"]
+    assert (shift["at"], shift["worse"], len(one["points"])) == (SLOWER_FROM, True, NIGHTS)
+    assert shift["low"] < 0.95 < shift["high"]
+    page = (tmp_path / "track.html").read_text()
+    assert page.count("<circle") == NIGHTS
+    assert "10.11.7" in page
+    assert f"abc{SLOWER_FROM}" in (tmp_path / "track.md").read_text()
+
+
+def test_too_few_bundles_claim_nothing_and_say_how_many_are_needed(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = track(capsys, *(results / f"n{number:02d}" for number in range(10, NIGHTS)))
+    assert "of some there are too few bundles" in out
+    assert "it has 12 values, and 15 are needed" in out
+
+
+def test_bundles_of_another_plan_and_unfinished_ones_are_no_part_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        night(tmp_path, number)
+    night(tmp_path, 3, title="Other")
+    stopped = night(tmp_path, 4)
+    text = (stopped / "bundle.json").read_text()
+    (stopped / "bundle.json").write_text(text.replace('"complete"', '"interrupted"'))
+    code, _, err = track(capsys, "--results", tmp_path)
+    assert code == 2
+    assert 'bundles of 2 plans: "Nightly"; "Other"' in err
+    code, out, err = track(capsys, "--results", tmp_path, "--title", "Nightly")
+    assert (code, out.splitlines()[0]) == (0, "Nightly: 3 bundles, judged by throughput")
+    assert "its state is 'interrupted'" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--title", "Nigthly"], 'no bundle has the title "Nigthly"'),
+        (["--metric", "rat"], "rat"),
+        (["--html", "page"], "the name must end in .html"),
+        (["--fail-on-worse", "0"], "0 is not a number of bundles"),
+        (["--results", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_wrong_options_end_with_a_sentence(
+    results: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    code, _, err = track(capsys, "--results", results, *arguments)
+    assert code == 2
+    assert words in err
+
+
+def test_a_label_is_in_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plan.toml").write_text(
+        'title = "Labelled"\n[systems.null]\n[workload]\nkind = "ycsb"\npreset = "c"\nrecords = 10\n'
+        '[measure]\nwarm_up = "0s"\nwindow = "1s"\nrepetitions = 1\n'
+    )
+    words = ["run", "plan.toml", "--out", "out", "--label", "commit=abc", "--label", "branch=main"]
+    assert main([*words, "--allow-disturbed", "--quiet", "--together"]) == 0
+    assert Bundle.open("out").info.labels == {"commit": "abc", "branch": "main"}
