@@ -110,7 +110,7 @@ def test_a_plan_is_watched_measured_from_outside_and_stopped(tmp_path: Path) -> 
         going.end()
 
 
-def test_reports_are_made_anew_and_any_two_bundles_are_compared(tmp_path: Path) -> None:
+def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_path: Path) -> None:
     for name in ("a", "b"):
         done = bakeoff("run", write_plan(tmp_path, PLAN.format(window="1s")), "--out", f"bakeoff-results/{name}", cwd=tmp_path)
         assert done.code == 0, done.err

@@ -120,7 +120,7 @@ def test_events_that_are_appended_are_read_once_and_others_left_out(tmp_path: Pa
     assert not (tmp_path / NAME).exists()
 
 
-def test_a_plan_that_begins_anew_is_read_anew(tmp_path: Path) -> None:
+def test_another_plan_in_the_same_folder_is_read_from_its_start(tmp_path: Path) -> None:
     watched, first = Watched(tmp_path), LiveLog(tmp_path)
     for event in RUNNING:
         first.write(event)

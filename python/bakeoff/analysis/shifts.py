@@ -2,7 +2,7 @@
 anyway.
 
 The point is the unit of evidence: how much points differ without a change is estimated from the history itself, so what
-a night has in common (a neighbour, a file system that filled up) is no change of the product. At each point the mean of
+a night has in common (a busy host, a file system that filled up) is no change of the product. At each point the mean of
 the last few is compared with that of those before them, for every number from AFTER_MIN to AFTER_MAX; one or two points
 are never a change. Values far from all others count as CLIP standard deviations, so a bad night among others is no
 change either. Source: the generalized likelihood ratio of a mean, Lai (1995), "Sequential changepoint detection in
@@ -32,7 +32,7 @@ BEFORE_MIN_AGAIN = 3
 #: The latest are left out of the spread: they may be of another level.
 UNSPREAD = 5
 CLIP = 2.5
-#: Those that are made at each point overlap, and count as so many.
+#: The tests at one point overlap, and count as this many.
 TESTS_A_POINT = 5
 #: A standard deviation, where values are normal.
 _MAD = 1.4826
@@ -145,7 +145,7 @@ def _described(values: FloatArray, found: list[tuple[int, int]], spread: Spread 
 
 
 def _place(values: FloatArray, at: int, deviation: float) -> tuple[int, int]:
-    """The fewest neighbouring places that hold CERTAINTY of the likelihood, each place being as likely as any other
+    """The shortest run of places that holds CERTAINTY of the likelihood, each place being as likely as any other
     before the values were known."""
     places = np.arange(1, values.size)
     sums = np.cumsum(values)

@@ -57,7 +57,7 @@ class LiveReader:
         self._rest = b""
 
     def events(self) -> list[Event] | None:
-        """None where there is no such file, or another one than before: whoever reads on begins anew."""
+        """None where there is no such file, or another one than before: whoever reads on begins at its start."""
         try:
             handle = open_plain(self._path, os.O_RDONLY)
         except OSError:

@@ -63,7 +63,7 @@ class Access:
         return not self.password and "token" in request.query_params and request.method == "GET"
 
     def _let_in(self, request: Request) -> Response:
-        """The same address without the token, which then stands in no history and no log."""
+        """The same address without the token, which then is in no history and no log."""
         rest = request.url.remove_query_params("token").query
         path = "/" + request.url.path.lstrip("/")  # two slashes would begin another server's name
         response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)

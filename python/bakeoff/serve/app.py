@@ -167,7 +167,7 @@ class _Site:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _report(self, folder: Path) -> str:
-        """Made anew, whatever report.html lies in the folder: that may be anybody's."""
+        """Made from the data, whatever report.html lies in the folder: that may be anybody's."""
         from ..report.answer import answer_of
         from ..report.charts.figures import figures_of
         from ..report.html.write import render_html
