@@ -4,8 +4,8 @@ anyway.
 The point is the unit of evidence: how much points differ without a change is estimated from the history itself, so what
 a night has in common (a busy host, a file system that filled up) is no change of the product. At each point the mean of
 the last few is compared with that of those before them, for every number from AFTER_MIN to AFTER_MAX; one or two points
-are never a change. Values far from all others count as CLIP standard deviations, so a bad night among others is no
-change either. Source: the generalized likelihood ratio of a mean, Lai (1995), "Sequential changepoint detection in
+are never a change: however far from all others, a value counts only so far that three alike are just enough. So a bad
+night among others is no change either. Source: the generalized likelihood ratio of a mean, Lai (1995), "Sequential changepoint detection in
 quality control and dynamical systems", with a window as there. Counted in tests/unit/test_analysis_shifts.py.
 """
 
@@ -31,6 +31,7 @@ BEFORE_MIN, BEFORE_MAX = 10, 30
 BEFORE_MIN_AGAIN = 3
 #: The latest are left out of the spread: they may be of another level.
 UNSPREAD = 5
+#: In the spread, a value counts as this many standard deviations at most.
 CLIP = 2.5
 #: The tests at one point overlap, and count as this many.
 TESTS_A_POINT = 5
@@ -118,13 +119,20 @@ def _shift_at(values: FloatArray, spread: Spread, series: int, before_min: int) 
     at = np.arange(max(before_min, size - AFTER_MAX), size - AFTER_MIN + 1)
     if not at.size:
         return None
-    middle, edge = float(np.median(values[: int(at[-1])][-BEFORE_MAX:])), CLIP * spread.deviation
+    critical = _critical(series, spread.size - 1)
+    known = values[: int(at[-1])][-BEFORE_MAX:]
+    middle, edge = float(np.median(known)), spread.deviation * _edge(critical, known.size)
     sums = np.concatenate([[0.0], np.cumsum(np.clip(values, middle - edge, middle + edge))])
     after, before = size - at, np.minimum(at, BEFORE_MAX)
     apart = (sums[size] - sums[at]) / after - (sums[at] - sums[at - before]) / before
     t = np.abs(apart) / (spread.deviation * np.sqrt(1 / after + 1 / before))
     best = int(np.argmax(t))
-    return int(at[best]) if t[best] > _critical(series, spread.size - 1) else None
+    return int(at[best]) if t[best] > critical else None
+
+
+def _edge(critical: float, before: int) -> float:
+    """In standard deviations, what a value counts as at most: AFTER_MIN of them alike are enough for a change, with some room."""
+    return 1.2 * critical * math.sqrt(1 / AFTER_MIN + 1 / before)
 
 
 def _described(values: FloatArray, found: list[tuple[int, int]], spread: Spread | None) -> list[Shift]:

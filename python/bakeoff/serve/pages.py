@@ -75,5 +75,5 @@ def trouble(title: str, words: str) -> str:
     return _page("trouble.html", title=title, words=words)
 
 
-def _page(name: str, **shown: Any) -> str:
-    return templates().get_template(name).render(**shown)
+def _page(template: str, **shown: Any) -> str:
+    return templates().get_template(template).render(**shown)
