@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.bundle.run_files import Row
 from bakeoff.cli.progress import CLEAR, Line
 from bakeoff.model.boundary import Interval, IntervalSeries, Progress, QueryCounts
 from bakeoff.model.records.run import Percentiles, RunRecord, Validity
 from bakeoff.schedule.run_order import Slot
+from bakeoff.schedule.seconds import merge_second
 
 SLOTS = [Slot(order=n, block=n + 1, cell="c1") for n in range(4)]
 
@@ -55,6 +57,10 @@ def second(number: int, count: int = 100, *, warm_up: bool = False) -> Interval:
     )
 
 
+def row(interval: Interval, clients: int = 1) -> Row:
+    return merge_second([interval] * clients).row
+
+
 def record(slot: Slot, *validity: Validity) -> RunRecord:
     return RunRecord(
         id=slot.run,
@@ -74,8 +80,7 @@ def run_of_seconds(line: Line, clock: Clock, slot: Slot, seconds: int, clients: 
     line.run_begins(slot, cell(clients))
     for number in range(seconds):
         clock.now_s += 1.0
-        for _ in range(clients):
-            line.interval(second(number, warm_up=number < 2))
+        line.second(row(second(number, warm_up=number < 2), clients))
     line.run_ends(slot, cell(clients), record(slot))
 
 
@@ -132,7 +137,7 @@ def test_what_takes_long_before_the_first_second_is_said_too(capsys: pytest.Capt
     assert capsys.readouterr().err.splitlines() == ["sqlite: starting and loading"] * 2
 
 
-def test_a_second_is_reported_when_all_clients_have_reported_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_is_that_of_all_clients(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)
     line.begin(len(SLOTS), 0)
@@ -149,8 +154,7 @@ def test_clients_on_several_machines_are_reported_with_each_second(capsys: pytes
     line.run_begins(SLOTS[0], cell(3))
     line.placed(2)
     clock.now_s += 10
-    for _ in range(3):
-        line.interval(second(4))
+    line.second(row(second(4), clients=3))
     assert capsys.readouterr().err.splitlines()[0] == (
         "[0/4] b01-c1 sqlite / 4 threads: second 4, 300 ops/s, p99 2.00 ms, errors 0, 3 clients on 2 machines"
     )
@@ -170,7 +174,7 @@ def test_a_second_in_which_nothing_ended_has_no_p99(capsys: pytest.CaptureFixtur
     line.begin(len(SLOTS), 0)
     line.run_begins(SLOTS[0], cell())
     clock.now_s += 10.0
-    line.interval(second(4).model_copy(update={"series": []}))
+    line.second(row(second(4).model_copy(update={"series": []})))
     assert "second 4, 0 ops/s, no p99, errors 0" in capsys.readouterr().err
 
 
@@ -225,7 +229,7 @@ def test_a_narrow_terminal_shows_no_bar_and_never_breaks_the_line() -> None:
         for columns in (80, 40):
             shown.resize(columns)
             line.run_begins(SLOTS[0], cell())
-            line.interval(second(0))
+            line.second(row(second(0)))
         found = shown.drawn()
     assert found[1::2] == [
         "[0/4] about 52 s left | sqlite / 4 threads: 1 of 10 s, 100 ops/s, p99 2.00 ms",
