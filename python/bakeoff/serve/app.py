@@ -107,7 +107,7 @@ class _Site:
 
     async def events(self, request: Request) -> Response:
         folder = self._folder(request)
-        return StreamingResponse(self._told(folder, request), media_type="text/event-stream")
+        return StreamingResponse(self._bodies(folder), media_type="text/event-stream")
 
     async def stop(self, request: Request) -> Response:
         folder = self._folder(request)
@@ -153,9 +153,10 @@ class _Site:
         live = self._live.setdefault(folder.name, _Live(folder))
         return await live.now()
 
-    async def _told(self, folder: Path, request: Request) -> AsyncIterator[str]:
+    async def _bodies(self, folder: Path) -> AsyncIterator[str]:
+        """As events, until the plan ends or nobody reads them any more."""
         version = -1
-        while not await request.is_disconnected():
+        while True:
             now = await self._live_of(folder)
             if now is None:
                 yield "event: end\ndata: \n\n"
