@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.events import Phase, Second
+from bakeoff.bundle.read import Bundle
 from commands import only_bundle, wait_until, write_plan
 from fleet_on_hosts import Fleet, began_apart_s, fleet_on_hosts, is_engine
 from going import Going

@@ -1,7 +1,7 @@
 """What `bakeoff serve` costs: its memory, how soon it answers, and how much of a core it takes while somebody watches.
 
-    .venv/bin/python -m benches.serve history    # a folder of 1,000 bundles
-    .venv/bin/python -m benches.serve live       # a run of 24 hours that still goes on
+.venv/bin/python -m benches.serve history    # a folder of 1,000 bundles
+.venv/bin/python -m benches.serve live       # a run of 24 hours that still goes on
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def history(results: Path) -> None:
     for number in range(1, BUNDLES):
         folder = results / f"n{number:04d}"
         shutil.copytree(first, folder)
-        (folder / "bundle.json").write_text(json.dumps(info | {"id": f"{number:016x}", "labels": {"commit": str(number)}}))
+        (folder / "bundle.json").write_text(
+            json.dumps(info | {"id": f"{number:016x}", "labels": {"commit": str(number)}})
+        )
     with serving(results) as site:
         began_s, known = time.monotonic(), 0
         while known < BUNDLES:
@@ -87,7 +89,9 @@ def history(results: Path) -> None:
 
 
 def live(results: Path) -> None:
-    story = Story(contenders=[MARIADB, SQLITE], threads=(4,), presets=("a",), repetitions=1, window_s=10, state="running")
+    story = Story(
+        contenders=[MARIADB, SQLITE], threads=(4,), presets=("a",), repetitions=1, window_s=10, state="running"
+    )
     folder = write_bundle(results / "going", story).folder
     held, log = hold(folder, "a day"), LiveLog(folder)
     cell = CellDescription(id="c01", label="mariadb", system="mariadb", levels={})

@@ -95,7 +95,9 @@ def test_a_plan_is_watched_measured_from_outside_and_stopped(tmp_path: Path) -> 
             status, page = site.open(f"/bundles/{folder.name}")
             assert status == 200
             assert "Watched &lt;b&gt;" in page
-            told = "".join(line for line, _ in zip(site.lines(f"/bundles/{folder.name}/events"), range(40), strict=False))
+            told = "".join(
+                line for line, _ in zip(site.lines(f"/bundles/{folder.name}/events"), range(40), strict=False)
+            )
             assert "operations/s" in told
             assert "polyline" in told
             metrics = site.open("/metrics")[1]
@@ -112,7 +114,9 @@ def test_a_plan_is_watched_measured_from_outside_and_stopped(tmp_path: Path) -> 
 
 def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        done = bakeoff("run", write_plan(tmp_path, PLAN.format(window="1s")), "--out", f"bakeoff-results/{name}", cwd=tmp_path)
+        done = bakeoff(
+            "run", write_plan(tmp_path, PLAN.format(window="1s")), "--out", f"bakeoff-results/{name}", cwd=tmp_path
+        )
         assert done.code == 0, done.err
     (tmp_path / "bakeoff-results/a/report.html").write_text("<script>somebody else's</script>")
     with serving(tmp_path) as site:

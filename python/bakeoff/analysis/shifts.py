@@ -5,8 +5,9 @@ The point is the unit of evidence: how much points differ without a change is es
 a night has in common (a busy host, a file system that filled up) is no change of the product. At each point the mean of
 the last few is compared with that of those before them, for every number from AFTER_MIN to AFTER_MAX; one or two points
 are never a change: however far from all others, a value counts only so far that three alike are just enough. So a bad
-night among others is no change either. Source: the generalized likelihood ratio of a mean, Lai (1995), "Sequential changepoint detection in
-quality control and dynamical systems", with a window as there. Counted in tests/unit/test_analysis_shifts.py.
+night among others is no change either. Source: the generalized likelihood ratio of a mean, Lai (1995), "Sequential
+changepoint detection in quality control and dynamical systems", with a window as there. Counted in
+tests/unit/test_analysis_shifts.py.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ BEFORE_MIN_AGAIN = 3
 UNSPREAD = 5
 #: In the spread, a value counts as this many standard deviations at most.
 CLIP = 2.5
-#: The tests at one point overlap, and count as this many.
-TESTS_A_POINT = 5
 #: A standard deviation, where values are normal.
 _MAD = 1.4826
 #: The least that counts as a spread: so little is that of a clock, not of a machine.
@@ -83,7 +82,7 @@ class Levels:
 
 @cache
 def _critical(series: int, df: int) -> float:
-    tests = POINTS_PER_YEAR * TESTS_A_POINT * series
+    tests = POINTS_PER_YEAR * (AFTER_MAX - AFTER_MIN + 1) * series
     return t_critical(FALSE_ALARMS_PER_YEAR / tests, max(df, 1))
 
 
@@ -131,7 +130,7 @@ def _shift_at(values: FloatArray, spread: Spread, series: int, before_min: int) 
 
 
 def _edge(critical: float, before: int) -> float:
-    """In standard deviations, what a value counts as at most: AFTER_MIN of them alike are enough for a change, with some room."""
+    """In standard deviations, what a value counts as at most: AFTER_MIN of them alike are enough, with some room."""
     return 1.2 * critical * math.sqrt(1 / AFTER_MIN + 1 / before)
 
 

@@ -157,7 +157,16 @@ def _clear(
 
 #: At the top of a bundle; model/records/__init__.py says what each is.
 TOP_FILES = frozenset(
-    {"bundle.json", "plan.toml", "plan.json", "machine.json", "bundle.lock", "report.html", "analyses.jsonl", "live.jsonl"}
+    {
+        "bundle.json",
+        "plan.toml",
+        "plan.json",
+        "machine.json",
+        "bundle.lock",
+        "report.html",
+        "analyses.jsonl",
+        "live.jsonl",
+    }
 )
 TOP_FOLDERS = frozenset({"files", "facts", "loads", "runs", "verify", "charts"})
 

@@ -40,7 +40,18 @@ from .output import flush, forget, open_streams, say, show
 #: In the order of the help.
 ADDING = (
     *(run.add, init_and_quick.add_quick, init_and_quick.add_init, load_and_drop.add_load, load_and_drop.add_drop),
-    *(report.add, serve.add, compare.add, track.add, claims.add, verify.add, export.add, bundles.add, systems.add, workloads.add),
+    *(
+        report.add,
+        serve.add,
+        compare.add,
+        track.add,
+        claims.add,
+        verify.add,
+        export.add,
+        bundles.add,
+        systems.add,
+        workloads.add,
+    ),
     *(doctor.add, completion.add),
 )
 

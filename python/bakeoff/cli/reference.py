@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import __version__
 from ..analysis.registry import METRICS
+from ..bundle.events import EVENTS, EVENTS_FORMAT
 from ..claims import document as claims_document
 from ..claims import schema as claims_schema
 from ..model.boundary import Document
@@ -28,7 +29,6 @@ from ..systems.survey import COLUMNS, PAGES, survey
 from ..verify.isolation import SCHEDULES
 from ..workloads import workloads
 from . import parser
-from ..bundle.events import EVENTS, EVENTS_FORMAT
 
 _METRICS_HEAD = """\
 # Metrics

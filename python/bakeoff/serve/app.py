@@ -220,8 +220,8 @@ def _stop(folder: Path) -> None:
 
 
 def _written(words: Sequence[str]) -> str:
-    """The page that this command of bakeoff writes; that of `compare` also records its answer. Raises HTTPException with
-    the command's message."""
+    """The page that this command of bakeoff writes; that of `compare` also records its answer. Raises HTTPException
+    with the command's message."""
     with tempfile.TemporaryDirectory(prefix="bakeoff-serve-") as place:
         page = Path(place) / "page.html"
         command = [sys.executable, "-m", "bakeoff", *words, "--html", str(page)]

@@ -15,7 +15,7 @@ Stamp = tuple[int, ...]
 
 
 class History:
-    """May be asked from several threads. `look` reads for as long as bundles have changed: call it in the background."""
+    """May be asked from several threads. `look` reads for as long as bundles have changed: in the background."""
 
     def __init__(self, results: Path) -> None:
         self.results = results

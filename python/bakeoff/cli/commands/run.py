@@ -243,10 +243,10 @@ def _make_runs(
     quiet_cores: Quiet,
     options: argparse.Namespace,
 ) -> None:
+    from ...bundle.live import LiveLog
     from ...fleet.hosts import hosted
     from ...plan.dry_run.estimates import estimate_run_s
     from ...schedule.conductor import Conductor
-    from ...bundle.live import LiveLog
     from ..progress import Events, emit
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
@@ -301,8 +301,8 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace, answer: An
 
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
-    from ...report.html.write import write_report
     from ...bundle.events import Compared, Done
+    from ...report.html.write import write_report
     from ..progress import emit
 
     for found in answer.comparisons:

@@ -11,8 +11,8 @@ from .svg import INVALID, WARM_UP, Canvas, fill, stroke
 
 WIDTH = 1000.0
 CAPTION = (
-    "Each dot is a bundle, its line the range of its repetitions. Dashed: a change of the level, and grey where it may lie"
-    " with 95 % certainty. The axis does not begin at zero."
+    "Each dot is a bundle, its line the range of its repetitions. Dashed: a change of the level, and grey where it may"
+    " lie with 95 % certainty. The axis does not begin at zero."
 )
 _HEIGHT = 220.0
 _LEFT = 86.0
