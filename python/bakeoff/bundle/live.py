@@ -48,7 +48,7 @@ class LiveLog:
 
 
 class LiveReader:
-    """What was appended since the last look. A line that is no event is left out: the file may be anybody's."""
+    """What was appended since it was last asked. A line that is no event is left out: the file may be anybody's."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...bundle import RESULTS
 from ...errors import BakeoffError, ExitCode, PlanError
-from ..arguments import Commands, add_command
-from ..output import flush, show
+from ..arguments import Commands, add_command, add_json
+from ..output import flush, print_json, show
 
 PASSWORD_MIN = 12
 
@@ -48,6 +48,7 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help=f"a file with the password, of at least {PASSWORD_MIN} letters; the name may be any",
     )
+    add_json(p)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +75,11 @@ def run(options: argparse.Namespace) -> int:
             ssl_keyfile=options.key,
             timeout_graceful_shutdown=1,
         )
-        show(f"https://{_in_url(address)}:{port}/" if password else f"http://127.0.0.1:{port}/?token={access.token}")
+        site = f"https://{_in_url(address)}:{port}/" if password else f"http://127.0.0.1:{port}/?token={access.token}"
+        if options.json:
+            print_json({"address": site, "token": None if password else access.token})
+        else:
+            show(site)
         flush()
         with suppress(KeyboardInterrupt):  # which is how it ends
             uvicorn.Server(config).run(sockets=[listening])
@@ -114,6 +119,7 @@ def _listening(address: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address, port))
+        listening.listen()  # whoever opens the address at once waits
     except OSError as error:
         listening.close()
         what = f"cannot listen on {address} port {port}: {error.strerror}"

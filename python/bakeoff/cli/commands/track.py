@@ -24,8 +24,8 @@ def add(commands: Commands) -> None:
         run,
         help="find where a figure changed over many bundles of a plan",
         description="Takes the bundles of one plan in the order they were made (nights, commits, versions), tells"
-        " changes of the level from what nights differ by anyway, and says where each lies and what else changed there.",
-        epilog="example:\n  bakeoff run nightly.toml --label commit=$(git rev-parse --short HEAD)\n"
+        " changes of the level from what nights differ by anyway, and says where each lies and what else changed.",
+        epilog='example:\n  bakeoff run nightly.toml --label commit="$(git rev-parse --short HEAD)"\n'
         "  bakeoff track --title 'Nightly' --html track.html\n"
         "  bakeoff track --fail-on-worse 5 --markdown comment.md",
     )
