@@ -480,6 +480,9 @@ def plan_tree(document: PlanDocument, *, closed: bool) -> dict[str, Any]:
     for name in ("workloads", "faults"):
         if not tree[name]:
             del tree[name]
+    pacing = tree["measure"].get("pacing")
+    if pacing and not pacing["stages"]:
+        del pacing["stages"]
     if closed:
         tree["measure"]["pacing"] = "closed"
     return tree
