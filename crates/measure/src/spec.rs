@@ -73,8 +73,22 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         let what = format!("client {} of {}", spec.client.index, spec.client.count);
         return refuse(what, "client", "`index` counts from 0 and stays below `count`");
     }
-    if let Pacing::Open { rate_ops_per_s, .. } = spec.pacing {
-        positive(rate_ops_per_s, "pacing.rate_ops_per_s")?;
+    if let Pacing::Open {
+        rate_ops_per_s,
+        stages,
+        ..
+    } = &spec.pacing
+    {
+        positive(*rate_ops_per_s, "pacing.rate_ops_per_s")?;
+        for stage in stages {
+            positive(stage.for_s, "pacing.stages.for_s")?;
+            not_negative(stage.from_ops_per_s, "pacing.stages.from_ops_per_s")?;
+            not_negative(stage.to_ops_per_s, "pacing.stages.to_ops_per_s")?;
+        }
+        if !stages.is_empty() && !matches!(spec.limit, Limit::Time { .. }) {
+            let hint = "stages last a time, so give the window's length";
+            return refuse("stages with a number of operations".into(), "limit", hint);
+        }
     }
     match spec.limit {
         Limit::Time { window_s } => positive(window_s, "limit.window_s")?,
@@ -212,6 +226,21 @@ mod tests {
             (
                 r#","pacing":{"kind":"open","rate_ops_per_s":-5,"arrival":"poisson"}"#,
                 "pacing.rate_ops_per_s",
+            ),
+            (
+                r#","pacing":{"kind":"open","rate_ops_per_s":5,"arrival":"poisson","stages":[
+                    {"for_s":0,"from_ops_per_s":5,"to_ops_per_s":5}]}"#,
+                "pacing.stages.for_s",
+            ),
+            (
+                r#","pacing":{"kind":"open","rate_ops_per_s":5,"arrival":"poisson","stages":[
+                    {"for_s":1,"from_ops_per_s":-1,"to_ops_per_s":5}]}"#,
+                "pacing.stages.from_ops_per_s",
+            ),
+            (
+                r#","limit":{"kind":"operations","operations":5,"max_s":null},"pacing":{"kind":"open","rate_ops_per_s":5,
+                    "arrival":"poisson","stages":[{"for_s":1,"from_ops_per_s":5,"to_ops_per_s":5}]}"#,
+                "limit",
             ),
             (r#","limit":{"kind":"time","window_s":0}"#, "limit.window_s"),
             (

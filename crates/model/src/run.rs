@@ -211,14 +211,30 @@ impl Default for ClientSpec {
     }
 }
 
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pacing {
     /// The next operation starts when the last one has been answered.
     #[default]
     Closed,
     /// Operations fall due by the clock, whatever the system does. The rate is of this process.
-    Open { rate_ops_per_s: f64, arrival: Arrival },
+    Open {
+        /// With stages, on average over the window.
+        rate_ops_per_s: f64,
+        arrival: Arrival,
+        /// One after the other from the start of the window; the warm-up has the rate at the first one's start.
+        #[serde(default)]
+        stages: Vec<Stage>,
+    },
+}
+
+/// A stretch of time in which the rate goes evenly from one value to another.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    pub for_s: f64,
+    pub from_ops_per_s: f64,
+    pub to_ops_per_s: f64,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]

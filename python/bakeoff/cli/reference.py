@@ -151,6 +151,7 @@ PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
     ("factors",): ("plan/factors", "## `[factors]`: what varies"),
     ("measure",): ("plan/measure", "# `[measure]`"),
     ("measure", "pacing"): ("plan/measure", "## Pacing"),
+    ("measure", "pacing", "stages"): ("plan/measure", "### Stages"),
     ("measure", "retry"): ("plan/measure", "## Retry"),
     ("measure", "placement"): ("plan/measure", "## Placement"),
     ("compare",): ("plan/compare", "# `[compare]`"),

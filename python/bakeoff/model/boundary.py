@@ -43,10 +43,22 @@ class Closed(Document):
     kind: Literal["closed"] = "closed"
 
 
+class Stage(Document):
+    """A stretch of time in which the rate goes evenly from one value to another."""
+
+    for_s: float
+    from_ops_per_s: float
+    to_ops_per_s: float
+
+
 class Open(Document):
+    """rate_ops_per_s: with stages, on average over the window. stages: one after the other from the start of the window;
+    the warm-up has the rate at the first one's start."""
+
     kind: Literal["open"] = "open"
     rate_ops_per_s: float
     arrival: Literal["constant", "poisson", "per_session"]
+    stages: list[Stage] = Field(default_factory=list)
 
 
 Pacing = Annotated[Closed | Open, Field(discriminator="kind")]

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
-from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
+from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, Stage, TimeLimit
 from ..model.levels import LOAD, PORTABLE
 from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
@@ -84,11 +84,16 @@ def _content(cell: Cell) -> dict[str, Any]:
         "data": cell.record.dataset,
         **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate", "event_log")},
         **({} if cell.routing == Routing("any") else {"routing": str(cell.routing)}),
-        "pacing": cell.pacing.model_dump(),
+        "pacing": _pacing_parts(cell.pacing),
         "limit": cell.limit.model_dump(),
         "retry": cell.retry.model_dump(),
         **({"faults": [fault.model_dump() for fault in cell.record.faults]} if cell.record.faults else {}),
     }
+
+
+def _pacing_parts(pacing: Pacing) -> dict[str, Any]:
+    """Without stages where there are none: cells of before there were any keep their ids."""
+    return {name: value for name, value in pacing.model_dump().items() if name != "stages" or value}
 
 
 def _portable(cell: Cell) -> dict[str, Any]:
@@ -265,13 +270,15 @@ class Builder:
         measure = self.document.measure
         pacing, said = measure.pacing, "pacing" in measure.model_fields_set
         if level is not None:
-            if said and (pacing is None or pacing.rate is not None):
-                already = "a closed loop" if pacing is None else "a rate of its own"
+            if said and (pacing is None or pacing.rate is not None or pacing.stages):
+                already = "a closed loop" if pacing is None else "stages" if pacing.stages else "a rate of its own"
                 hint = 'with `rate`, write pacing = { arrival = "poisson" }, or leave it out'
                 raise self.source.error(
                     f"the plan has `rate`, but `pacing` is {already}", "measure", "pacing", hint=hint
                 )
             return float(level)
+        if pacing is not None and pacing.stages:
+            return sum(stage.mean * stage.for_ for stage in pacing.stages) / pacing.stages_s
         if pacing is not None:
             if pacing.rate is None:
                 hint = "write pacing = { rate = 5000 }, or rate = 5000 at the top of the plan"
@@ -286,10 +293,16 @@ class Builder:
         pacing = self.document.measure.pacing
         # A rate that only a property file gives is paced as the original does it: evenly.
         arrival = pacing.arrival if pacing else "constant" if from_file else "poisson"
-        return Open(rate_ops_per_s=rate_ops_per_s / clients, arrival=arrival)
+        stages = [
+            Stage(for_s=stage.for_, from_ops_per_s=stage.rate[0] / clients, to_ops_per_s=stage.rate[-1] / clients)
+            for stage in (pacing.stages if pacing else [])
+        ]
+        return Open(rate_ops_per_s=rate_ops_per_s / clients, arrival=arrival, stages=stages)
 
     def _limit(self, workload: Workload, clients: int) -> Limit:
         measure, hints = self.document.measure, workload.hints
+        if measure.pacing and measure.pacing.stages:
+            return TimeLimit(window_s=measure.pacing.stages_s)
         if measure.operations is not None:
             # At least one, so that a check of the whole can say that this is too few.
             return OperationsLimit(operations=max(1, measure.operations // clients), max_s=measure.window)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..analysis.wording import counted
 from ..errors import PlanError
 from ..fleet.engine_program import refuse_other_build
 from ..fleet.spec import FleetSpec
@@ -307,6 +308,8 @@ def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
     arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
     rate = next(iter(rates))
     words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
+    if staged := [cell.pacing.stages for cell in cells if isinstance(cell.pacing, Open) and cell.pacing.stages]:
+        words = f"{counted(len(staged[0]), 'stage', 'stages')} of {rate:g}/s on average"
     if search and search.factor == "rate":
         words = "the search varies the rate"
     return f"open loop, {words}, {' or '.join(arrivals)}"

@@ -277,6 +277,7 @@ def validity(
         replaces_sessions=cell.workload.replaces_sessions,
         writes=cell.workload.writes,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=record.due is not None),
+        staged=isinstance(cell.pacing, Open) and bool(cell.pacing.stages),
     )
     return findings(run)
 

@@ -1,3 +1,4 @@
 //! When an operation is due: arithmetic, no clock.
 pub mod pacer;
 pub mod schedule;
+pub mod stages;

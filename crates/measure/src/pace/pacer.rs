@@ -5,7 +5,9 @@
 //! proportional to its threads and the process as a whole is evenly spaced, however many workers it has. Poisson
 //! arrivals of a worker are a stream of their own with its share of the rate: the sum of Poisson streams is one.
 
+use crate::pace::stages::Stages;
 use bakeoff_model::random::SplitMix64;
+use std::sync::Arc;
 
 /// Next due time, ns after the epoch.
 #[derive(Clone, Debug)]
@@ -18,6 +20,12 @@ pub enum Pacer {
         gap_ns: f64,
         at_ns: f64,
         random: SplitMix64,
+    },
+    /// By a time of their own; `at`: the piece of the last one.
+    Staged {
+        even: Box<Pacer>,
+        stages: Arc<Stages>,
+        at: usize,
     },
 }
 
@@ -80,6 +88,15 @@ impl Pacer {
         }
     }
 
+    /// The same arrivals at a rate that changes around this one's.
+    pub fn staged(self, stages: Arc<Stages>) -> Self {
+        Pacer::Staged {
+            even: Box::new(self),
+            stages,
+            at: 0,
+        }
+    }
+
     /// Due times never decrease.
     pub fn next_due_ns(&mut self) -> u64 {
         match self {
@@ -94,6 +111,10 @@ impl Pacer {
             } => {
                 *at_ns += random.exponential() * *gap_ns;
                 *at_ns as u64
+            }
+            Pacer::Staged { even, stages, at } => {
+                let own_ns = even.next_due_ns();
+                stages.clock_ns(own_ns, at)
             }
         }
     }
@@ -114,6 +135,7 @@ impl Pacer {
                 *at_ns += skipped * *gap_ns;
                 skipped as u64
             }
+            Pacer::Staged { even, stages, .. } => even.skip(stages.own_ns(end_ns)),
         }
     }
 }

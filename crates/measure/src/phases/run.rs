@@ -4,6 +4,7 @@ use crate::job::{Job, Terms};
 use crate::latency_probe;
 use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
+use crate::pace::stages::Stages;
 use crate::phases::collect::{Measured, collect};
 use crate::phases::result::empty_result;
 use crate::record::event_log::{self, EventLog, WorkerLog};
@@ -170,10 +171,13 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
     let Pacing::Open {
         rate_ops_per_s,
         arrival,
+        ref stages,
     } = spec.pacing
     else {
         return vec![];
     };
+    let staged =
+        (!stages.is_empty()).then(|| Arc::new(Stages::new(stages, rate_ops_per_s, spec.warm_up_s)));
     let threads = u64::from(spec.threads);
     let arrivals = spec.arrival_seed.unwrap_or(spec.seed);
     let groups: Vec<Vec<u32>> = match arrival {
@@ -197,6 +201,10 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
                 count,
                 phase: f64::from(spec.client.index) / f64::from(spec.client.count),
             }),
+        };
+        let pacer = match &staged {
+            Some(stages) => pacer.staged(stages.clone()),
+            None => pacer,
         };
         let operations = group
             .iter()

@@ -228,6 +228,8 @@ def _log_cpu_us_per_op(logs: Sequence[LoggedEvents]) -> float | None:
 
 
 def _steady(run: JudgedRun) -> Validity:
+    if run.staged:
+        return finding("steady state", None, "note", "not tested: the plan changes the rate")
     if run.steady is None:
         return finding("steady state", None, "note", "not tested: no values second by second")
     severity: Severity = "note" if run.steady.ok is None else "warning"

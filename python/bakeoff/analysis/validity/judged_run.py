@@ -11,7 +11,7 @@ from .steady import SteadyState
 class JudgedRun:
     """system: its name. clients_reported: those that sent a result. server_alive: None if nobody looked.
     latency_probe: one was wanted. replaces_sessions: the workload itself asks for new connections. writes: it does.
-    steady: None without values second by second."""
+    steady: None without values second by second. staged: the plan changes the rate."""
 
     record: RunRecord
     error_budget_ratio: float
@@ -24,6 +24,7 @@ class JudgedRun:
     replaces_sessions: bool = False
     writes: bool = True
     steady: SteadyState | None = None
+    staged: bool = False
 
     @property
     def counted(self) -> int:

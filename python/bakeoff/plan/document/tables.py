@@ -20,7 +20,7 @@ from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
-from .units import Cores, Count, Rate, Ratio, Seconds, Table, Texts, UnitError, parse_rate_ops_per_s
+from .units import Cores, Count, Rate, Ratio, Seconds, StageRate, Table, Texts, UnitError, parse_rate_ops_per_s
 
 Data = Literal["load", "existing"]
 Reset = Literal["restore", "reload", "reuse", "none"]
@@ -162,11 +162,47 @@ class WorkloadTable(Table):
         return self
 
 
+#: A day minute by minute has 1,440.
+STAGES_MAX = 10_000
+
+
+def _stage_rates(value: Any) -> list[float]:
+    rates = value if isinstance(value, list) else [value]
+    if len(rates) not in (1, 2):
+        raise UnitError(f"a stage has {len(rates)} rates", "write rate = 1000, or rate = [1000, 5000] for a ramp")
+    return [0.0 if rate == 0 and not isinstance(rate, bool) else parse_rate_ops_per_s(rate) for rate in rates]
+
+
+class StageTable(Table):
+    """One of `stages`. rate: the same all the time, or evenly from the first to the second; 0: a pause."""
+
+    rate: Annotated[list[float], BeforeValidator(_stage_rates, json_schema_input_type=StageRate | list[StageRate])]
+    for_: Annotated[Seconds, Field(alias="for", gt=0)]
+
+    @property
+    def mean(self) -> float:
+        return (self.rate[0] + self.rate[-1]) / 2
+
+
 class OpenLoop(Table):
-    """pacing = { ... }. The rate is over all clients; without one it must be a factor."""
+    """pacing = { ... }. Rates are over all clients; without one, and without stages, it must be a factor."""
 
     rate: Rate | None = None
     arrival: Arrival = "poisson"
+    stages: list[StageTable] = Field(default_factory=list, max_length=STAGES_MAX)
+
+    @property
+    def stages_s(self) -> float:
+        """How long they last; 0: there are none."""
+        return sum(stage.for_ for stage in self.stages)
+
+    @model_validator(mode="after")
+    def _has_one_rate(self) -> OpenLoop:
+        if self.stages and self.rate is not None:
+            raise UnitError("`pacing` has a rate and stages", "stages have their own rates: leave out `rate`")
+        if self.stages and not any(stage.mean for stage in self.stages):
+            raise UnitError("every stage has the rate 0", "give one of them a rate")
+        return self
 
 
 class RetryTable(Table):
@@ -244,6 +280,16 @@ class MeasureTable(Table):
     check_sample: int = Field(default=100, ge=0, le=10**15)
     on_node_failure: Literal["go on", "end"] = "go on"
     repeat_disturbed: int | None = Field(default=None, ge=0, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _stages_are_the_window(self) -> MeasureTable:
+        if self.pacing and self.pacing.stages:
+            if self.operations is not None:
+                raise UnitError("stages last a time, and `operations` is a number", "leave out `operations`")
+            if self.window is not None and abs(self.window - self.pacing.stages_s) > 1e-9:
+                said = f"the stages last {self.pacing.stages_s:g} s, and `window` says {self.window:g} s"
+                raise UnitError(said, "leave out `window`")
+        return self
 
     @property
     def latency_probe_rate_ops_per_s(self) -> float | None:
@@ -408,6 +454,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("workloads", "*"): WorkloadTable,
     ("measure",): MeasureTable,
     ("measure", "pacing"): OpenLoop,
+    ("measure", "pacing", "stages"): StageTable,
     ("measure", "retry"): RetryTable,
     ("measure", "placement"): PlacementTable,
     ("compare",): CompareTable,
@@ -433,6 +480,9 @@ def plan_tree(document: PlanDocument, *, closed: bool) -> dict[str, Any]:
     for name in ("workloads", "faults"):
         if not tree[name]:
             del tree[name]
+    pacing = tree["measure"].get("pacing")
+    if pacing and not pacing["stages"]:
+        del pacing["stages"]
     if closed:
         tree["measure"]["pacing"] = "closed"
     return tree

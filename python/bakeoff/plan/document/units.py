@@ -155,6 +155,8 @@ Rate = Annotated[
         json_schema_input_type=_RateText | Annotated[float, Field(gt=0, le=RATE_MAX_OPS_PER_S)],
     ),
 ]
+#: Of a stage, which may be a pause.
+StageRate = _RateText | Annotated[float, Field(ge=0, le=RATE_MAX_OPS_PER_S)]
 Cores = Annotated[list[int], BeforeValidator(parse_cores, json_schema_input_type=_CoresText | _Core | list[_Core])]
 Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
 
