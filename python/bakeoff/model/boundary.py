@@ -52,8 +52,8 @@ class Stage(Document):
 
 
 class Open(Document):
-    """rate_ops_per_s: with stages, on average over the window. stages: one after the other from the start of the window;
-    the warm-up has the rate at the first one's start."""
+    """rate_ops_per_s: with stages, on average over the window. stages: one after the other from the window's start; the
+    warm-up has the rate at the first one's start."""
 
     kind: Literal["open"] = "open"
     rate_ops_per_s: float

@@ -28,7 +28,9 @@ impl Piece {
         if passed <= 0.0 {
             return self.clock_ns;
         }
-        let root = (self.rate * self.rate + 2.0 * self.slope * passed).max(0.0).sqrt();
+        let root = (self.rate * self.rate + 2.0 * self.slope * passed)
+            .max(0.0)
+            .sqrt();
         self.clock_ns + 2.0 * passed / (self.rate + root)
     }
 }
@@ -41,7 +43,9 @@ pub struct Stages {
 impl Stages {
     /// rate_ops_per_s: the mean over the stages. The warm-up has the rate at the first one's start.
     pub fn new(stages: &[Stage], rate_ops_per_s: f64, warm_up_s: f64) -> Self {
-        let first = stages.first().map_or(rate_ops_per_s, |stage| stage.from_ops_per_s);
+        let first = stages
+            .first()
+            .map_or(rate_ops_per_s, |stage| stage.from_ops_per_s);
         let last = stages.last().map_or(rate_ops_per_s, |stage| stage.to_ops_per_s);
         let warm_up = Stage {
             for_s: warm_up_s,
@@ -81,7 +85,10 @@ impl Stages {
         while self.pieces.get(*at + 1).is_some_and(|next| next.own_ns <= own_ns) {
             *at += 1;
         }
-        let until_ns = self.pieces.get(*at + 1).map_or(f64::INFINITY, |next| next.clock_ns);
+        let until_ns = self
+            .pieces
+            .get(*at + 1)
+            .map_or(f64::INFINITY, |next| next.clock_ns);
         self.pieces[*at].clock_after(own_ns).min(until_ns) as u64
     }
 
@@ -110,7 +117,10 @@ mod tests {
     }
 
     fn mean(stages: &[Stage]) -> f64 {
-        let done: f64 = stages.iter().map(|s| s.for_s * (s.from_ops_per_s + s.to_ops_per_s) / 2.0).sum();
+        let done: f64 = stages
+            .iter()
+            .map(|s| s.for_s * (s.from_ops_per_s + s.to_ops_per_s) / 2.0)
+            .sum();
         done / stages.iter().map(|s| s.for_s).sum::<f64>()
     }
 
@@ -158,7 +168,11 @@ mod tests {
 
     #[test]
     fn nothing_falls_due_in_a_pause() {
-        let stages = [stage(1.0, 50.0, 50.0), stage(2.0, 0.0, 0.0), stage(1.0, 70.0, 70.0)];
+        let stages = [
+            stage(1.0, 50.0, 50.0),
+            stage(2.0, 0.0, 0.0),
+            stage(1.0, 70.0, 70.0),
+        ];
         let counts = counted(evenly(mean(&stages)), &stages, 0.0, 4);
         assert_eq!(counts, [50, 0, 0, 70]);
     }

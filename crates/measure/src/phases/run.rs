@@ -176,8 +176,7 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
     else {
         return vec![];
     };
-    let staged =
-        (!stages.is_empty()).then(|| Arc::new(Stages::new(stages, rate_ops_per_s, spec.warm_up_s)));
+    let staged = (!stages.is_empty()).then(|| Arc::new(Stages::new(stages, rate_ops_per_s, spec.warm_up_s)));
     let threads = u64::from(spec.threads);
     let arrivals = spec.arrival_seed.unwrap_or(spec.seed);
     let groups: Vec<Vec<u32>> = match arrival {

@@ -105,7 +105,10 @@ def _dotted(text: str) -> list[str]:
 
 
 #: Tables whose keys are words of other tables, too.
-_COMMON_WORDS = ((), ("faults",), ("fleet", "tls"), ("fleet", "kubernetes"), ("fleet", "slurm"))
+_COMMON_WORDS = (
+    *((), ("faults",), ("measure", "pacing", "stages")),
+    *(("fleet", "tls"), ("fleet", "kubernetes"), ("fleet", "slurm")),
+)
 _EXAMPLES = {
     "title": 'title = "A against B"',
     "systems": "at least one table such as [systems.sqlite]",
@@ -170,9 +173,7 @@ def _last_key(place: Place) -> str:
 
 
 def _pattern(table: Place) -> tuple[str, ...]:
-    keys = [str(part) for part in table]
-    if keys[:1] == ["faults"]:
-        return ("faults",)
+    keys = [str(part) for part in table if not isinstance(part, int)]  # of a list, its number
     if keys[-1:] == ["prices"]:
         return ("prices",)
     return (keys[0], "*") if keys[:1] in (["systems"], ["workloads"]) else tuple(keys)
