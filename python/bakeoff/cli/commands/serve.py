@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from ...serve.access import Access
     from ...serve.app import application
 
-    if not options.results.is_dir():
+    if not options.results.is_dir() and options.results != RESULTS:  # which the first run makes
         hint = "`bakeoff run` creates it; name another with --results"
         raise PlanError(f"there is no folder {options.results}", where="--results", hint=hint)
     password = _password(options)
