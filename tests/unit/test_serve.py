@@ -96,7 +96,8 @@ def test_a_repeated_run_counts_once_and_those_before_a_resumption_too() -> None:
 
 def test_what_came_from_elsewhere_is_text_on_the_page() -> None:
     now = going(*RUNNING, ended(), *RUNNING[2:], WarningEvent(run="", words=HOSTILE))
-    page = pages.going("a bundle", now)
+    assert now.run is not None
+    page = pages.going("a bundle", now, pages.chart_of(now.run))
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;") >= 4
     assert "1,000</b> operations/s" in page

@@ -38,6 +38,7 @@ from ..bundle.results_folder import is_written
 from ..claims.article import names as articles
 from ..errors import BakeoffError
 from ..locks import open_plain, read_holder
+from ..report.charts.scales import POINTS_MAX
 from . import openmetrics, pages
 from .access import REPORT_POLICY, Access
 from .going import Going, Watched
@@ -46,6 +47,8 @@ from .history import History
 #: Between two looks at what changed: of a plan that goes on, of the folder.
 LOOK_EVERY_S = 1.0
 FOLDER_EVERY_S = 5.0
+#: Between two drawings of a chart, at least.
+CHART_EVERY_S = 2.0
 PAGE_TIMEOUT_S = 120.0
 #: Of reports that were made: the least recently wanted go first.
 REPORTS_KEPT = 8
@@ -90,6 +93,8 @@ class _Site:
     async def _watch_folder(self) -> None:
         while True:
             await run_in_threadpool(self._history.look)
+            for one in self._history.going():  # of a long run, before somebody waits for it
+                await self._live_of(one.folder)
             await asyncio.sleep(FOLDER_EVERY_S)
 
     async def history(self, request: Request) -> Response:
@@ -99,9 +104,10 @@ class _Site:
 
     async def bundle(self, request: Request) -> Response:
         folder = self._folder(request)
-        live = await self._live_of(folder)
-        if live is not None:
-            return HTMLResponse(pages.going(folder.name, live))
+        now = await self._live_of(folder)
+        if now is not None:
+            chart = await self._live[folder.name].chart()
+            return HTMLResponse(pages.going(folder.name, now, chart))
         report = await run_in_threadpool(self._report, folder)
         return HTMLResponse(report, headers={"Content-Security-Policy": REPORT_POLICY})
 
@@ -184,12 +190,19 @@ class _Site:
         return page
 
 
+def chart_every_s(length_s: float) -> float:
+    return max(CHART_EVERY_S, length_s / POINTS_MAX)
+
+
 class _Live:
     def __init__(self, folder: Path) -> None:
         self._watched = Watched(folder)
         self._going: Going | None = None
         self._looked_s = -LOOK_EVERY_S
         self._body: tuple[int, str] = (-1, "")
+        self._chart = ""
+        #: The run that it is of, and up to which second.
+        self._drawn: tuple[str, int] = ("", 0)
         self._lock = asyncio.Lock()
 
     async def now(self) -> Going | None:
@@ -201,10 +214,21 @@ class _Live:
             return self._going
 
     async def body(self) -> str:
+        chart = await self.chart()
+        if self._going is not None and self._body[0] != self._going.version:
+            self._body = self._going.version, str(pages.body_of(self._going, chart))
+        return self._body[1]
+
+    async def chart(self) -> str:
+        """Drawn again only when it would look different: a point of a long run stands for minutes."""
         async with self._lock:
-            if self._going is not None and self._body[0] != self._going.version:
-                self._body = self._going.version, str(await run_in_threadpool(pages.body_of, self._going))
-            return self._body[1]
+            run = self._going.run if self._going else None
+            if run is None or run.last is None:
+                self._chart, self._drawn = "", ("", 0)
+            elif self._drawn[0] != run.id or run.last.second >= self._drawn[1] + chart_every_s(run.last.second):
+                self._chart = await run_in_threadpool(pages.chart_of, run)
+                self._drawn = run.id, run.last.second
+            return self._chart
 
 
 def _stop(folder: Path) -> None:

@@ -15,7 +15,7 @@ from ..claims.article import names as articles
 from ..report.charts import timeline
 from ..report.charts.svg import COLOURS, DARK_COLOURS
 from ..report.html.write import templates as report_templates
-from .going import Going
+from .going import Going, RunGoing
 
 if TYPE_CHECKING:
     import jinja2
@@ -55,16 +55,20 @@ def history(found: Sequence[Listed], words: str, there: int) -> str:
     return _page("history.html", rows=rows, words=words, articles=articles(), **counts)
 
 
-def going(name: str, now: Going) -> str:
-    return _page("going.html", name=name, now=now, body=body_of(now))
+def going(name: str, now: Going, chart: str) -> str:
+    return _page("going.html", name=name, now=now, body=body_of(now, chart))
 
 
-def body_of(now: Going) -> Any:
-    """What of the page changes with each second."""
+def chart_of(run: RunGoing) -> str:
+    """The run so far."""
+    return timeline.detail(run.over_time(), [run.cell.label]).inline("The run so far")
+
+
+def body_of(now: Going, chart: str) -> Any:
+    """What of the page changes with each second. chart: of the run, by `chart_of`."""
     from markupsafe import Markup
 
     run = now.run
-    chart = timeline.detail(run.over_time(), [run.cell.label]).inline("The run so far") if run and run.last else ""
     ended = list(now.ended)[-ROWS_MAX:]
     page = templates().get_template("going_body.html")
     shown = {"now": now, "run": run, "chart": Markup(chart), "times": milliseconds_words}
