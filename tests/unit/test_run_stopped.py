@@ -24,6 +24,7 @@ RESUME = {
     "said": [],
     "only": [],
     "fail_if": [],
+    "label": [],
     "work_dir": None,
     "allow_drop": False,
     "allow_changes": False,

@@ -27,7 +27,9 @@ class LiveLog:
         self._folder = folder
         self._file = -1
         with suppress(OSError):
-            self._file = open_plain(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+            with suppress(FileNotFoundError):
+                (folder / NAME).unlink()  # of a plan that was killed: whoever still reads it sees its end
+            self._file = open_plain(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
 
     def write(self, event: Document) -> None:
         if self._file < 0:
@@ -40,11 +42,12 @@ class LiveLog:
 
     def close(self) -> None:
         """Takes the file away."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        file, self._file = self._file, -1
+        if file >= 0:
             with suppress(OSError):
                 (self._folder / NAME).unlink()
+            with suppress(OSError):
+                os.close(file)
 
 
 class LiveReader:

@@ -4,6 +4,7 @@ in place. On a pipe: the same lines, and a status line every few seconds. `--eve
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -297,7 +298,7 @@ class Events(Line):
         if at_s <= self._sampled_s or (at_s >= EACH_SECOND_S and at_s < self._sampled_s + LATER_S):
             return
         self._sampled_s = at_s
-        figures = {name: row[name] for name in candidates(list(row), nodes)}
+        figures = {name: row[name] for name in candidates(list(row), nodes) if math.isfinite(row[name])}
         self._emit(Sampled(run=self._run, second=at_s, nodes=list(nodes), figures=figures))
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:

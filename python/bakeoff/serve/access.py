@@ -2,13 +2,13 @@
 then stands for. For other machines: whoever knows the password, over TLS.
 
 A page of somebody else's, open in the same browser, must reach nothing: names other than ours are refused (DNS
-rebinding), the cookie is sent to us alone (`SameSite=Strict`), and only our own pages may change something (`Origin`).
+rebinding), the cookie is sent to no other site's requests (`SameSite=Strict`), and only our own pages may change
+something (`Origin`). Other servers on this machine's loopback get the cookie, too, as they do of all such sites.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-COOKIE = "bakeoff-token"
 _NEXT = Callable[[Request], Awaitable[Response]]
 #: Nothing is loaded from elsewhere, and no page of others may frame ours.
 _POLICY = (
@@ -24,7 +23,7 @@ _POLICY = (
     " base-uri 'none'; frame-ancestors 'none'"
 )
 #: Of a report, which shows what came from databases: even a script that got into it could read nothing of this site.
-REPORT_POLICY = "sandbox allow-scripts allow-popups"
+REPORT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Access:
     """hosts: what a browser may call us, "127.0.0.1:8001"; empty: anything, because a password is asked for."""
 
     hosts: frozenset[str]
-    password: str = ""
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    password: str = field(default="", repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     async def __call__(self, request: Request, call_next: _NEXT) -> Response:
         refusal = self._refusal(request)
@@ -43,7 +42,7 @@ class Access:
         response.headers.setdefault("Content-Security-Policy", _POLICY)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Referrer-Policy"] = "same-origin"  # with none, a form's own POST has no origin
         return response
 
     def _refusal(self, request: Request) -> Response | None:
@@ -67,12 +66,12 @@ class Access:
         rest = request.url.remove_query_params("token").query
         path = "/" + request.url.path.lstrip("/")  # two slashes would begin another server's name
         response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-        response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+        response.set_cookie(_cookie(request), self.token, httponly=True, samesite="strict")
         return response
 
     def _has_token(self, request: Request) -> bool:
-        said = request.query_params.get("token") or request.cookies.get(COOKIE) or _bearer(request)
-        return secrets.compare_digest(said.encode(), self.token.encode())
+        said = (request.query_params.get("token", ""), request.cookies.get(_cookie(request), ""), _bearer(request))
+        return any(secrets.compare_digest(one.encode(), self.token.encode()) for one in said)
 
     def _knows_password(self, request: Request) -> bool:
         kind, _, coded = request.headers.get("authorization", "").partition(" ")
@@ -80,9 +79,14 @@ class Access:
             return False
         try:
             said = base64.b64decode(coded, validate=True).partition(b":")[2]
-        except binascii.Error:
+        except ValueError:
             return False
         return secrets.compare_digest(said, self.password.encode())
+
+
+def _cookie(request: Request) -> str:
+    """Its name. Cookies do not tell ports apart, and two of us may run."""
+    return f"bakeoff-token-{request.url.port or 80}"
 
 
 def _bearer(request: Request) -> str:

@@ -15,14 +15,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -42,7 +47,7 @@ from ..report.charts.scales import POINTS_MAX
 from . import openmetrics, pages
 from .access import REPORT_POLICY, Access
 from .going import Going, Watched
-from .history import History
+from .history import History, Stamp, stamp_of
 
 #: Between two looks at what changed: of a plan that goes on, of the folder.
 LOOK_EVERY_S = 1.0
@@ -52,6 +57,8 @@ CHART_EVERY_S = 2.0
 PAGE_TIMEOUT_S = 120.0
 #: Of reports that were made: the least recently wanted go first.
 REPORTS_KEPT = 8
+
+T = TypeVar("T")
 
 
 def application(results: Path, access: Access) -> Starlette:
@@ -80,21 +87,29 @@ class _Site:
     def __init__(self, results: Path) -> None:
         self._history = History(results)
         self._live: dict[str, _Live] = {}
-        self._reports: dict[tuple[str, int], str] = {}
+        #: Reports and pages of commands are made one by one: a run may go on.
+        self._making = asyncio.Semaphore(1)
 
     @asynccontextmanager
     async def open(self, app: Starlette) -> AsyncIterator[None]:
         watching = asyncio.create_task(self._watch_folder())
-        yield
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
+        try:
+            yield
+        finally:
+            self._history.ends = True
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
 
     async def _watch_folder(self) -> None:
         while True:
             await run_in_threadpool(self._history.look)
-            for one in self._history.going():  # of a long run, before somebody waits for it
-                await self._live_of(one.folder)
+            going = {one.name: one.folder for one in self._history.going()}
+            for name in self._live.keys() - going.keys():
+                del self._live[name]
+            for folder in going.values():  # of a long run, before somebody waits for it
+                if (live := self._live_of(folder)) is not None:
+                    await live.samples()
             await asyncio.sleep(FOLDER_EVERY_S)
 
     async def history(self, request: Request) -> Response:
@@ -104,11 +119,11 @@ class _Site:
 
     async def bundle(self, request: Request) -> Response:
         folder = self._folder(request)
-        now = await self._live_of(folder)
-        if now is not None:
-            chart = await self._live[folder.name].chart()
-            return HTMLResponse(pages.going(folder.name, now, chart))
-        report = await run_in_threadpool(self._report, folder)
+        live = self._live_of(folder)
+        if live is not None and (page := await live.page()) is not None:
+            return HTMLResponse(page)
+        async with self._making:
+            report = await run_in_threadpool(_report, folder, stamp_of(folder))
         return HTMLResponse(report, headers={"Content-Security-Policy": REPORT_POLICY})
 
     async def events(self, request: Request) -> Response:
@@ -118,7 +133,7 @@ class _Site:
     async def stop(self, request: Request) -> Response:
         folder = self._folder(request)
         await run_in_threadpool(_stop, folder)
-        return RedirectResponse(request.url_for("bundle", name=folder.name).path, 303)
+        return RedirectResponse(f"/bundles/{quote(folder.name, safe='')}", 303)
 
     async def compare(self, request: Request) -> Response:
         sides = [self._folder_named(request.query_params.get(side, "")) for side in ("before", "after")]
@@ -135,12 +150,14 @@ class _Site:
         return await self._page_of("claims", article, "--no-run", "--results", str(self._history.results))
 
     async def _page_of(self, *words: str) -> Response:
-        page = await run_in_threadpool(_written, words)
+        async with self._making:
+            page = await run_in_threadpool(_written, words)
         return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
     async def metrics(self, request: Request) -> Response:
-        going = {one.name: now for one in self._history.going() if (now := await self._live_of(one.folder))}
-        return Response(openmetrics.text_of(going), media_type=openmetrics.CONTENT_TYPE)
+        live = [live for one in self._history.going() if (live := self._live_of(one.folder)) is not None]
+        samples = [sample for one in live for sample in await one.samples() or []]
+        return Response(openmetrics.text_of(samples), media_type=openmetrics.CONTENT_TYPE)
 
     def _folder(self, request: Request) -> Path:
         return self._folder_named(request.path_params["name"])
@@ -151,96 +168,113 @@ class _Site:
             raise HTTPException(404, f"There is no bundle {name!r} in {self._history.results}.")
         return folder
 
-    async def _live_of(self, folder: Path) -> Going | None:
-        """What goes on there, at most a second old. However many watch, its events are read and drawn once."""
-        if not is_written(folder):
-            self._live.pop(folder.name, None)
-            return None
-        live = self._live.setdefault(folder.name, _Live(folder))
-        return await live.now()
+    def _live_of(self, folder: Path) -> _Live | None:
+        """Of a plan that goes on. However many watch, its events are read and drawn once."""
+        return self._live.setdefault(folder.name, _Live(folder)) if is_written(folder) else None
 
     async def _bodies(self, folder: Path) -> AsyncIterator[str]:
         """As events, until the plan ends or nobody reads them any more."""
-        version = -1
+        before = ""
         while True:
-            now = await self._live_of(folder)
-            if now is None:
+            live = self._live_of(folder)
+            body = await live.body() if live is not None else None
+            if body is None:
                 yield "event: end\ndata: \n\n"
                 return
-            if now.version != version:
-                version = now.version
-                body = await self._live[folder.name].body()
+            if body != before:
                 yield "".join(f"data: {line}\n" for line in body.splitlines()) + "\n"
+            before = body
             await asyncio.sleep(LOOK_EVERY_S)
 
-    def _report(self, folder: Path) -> str:
-        """Made from the data, whatever report.html lies in the folder: that may be anybody's."""
-        from ..report.answer import answer_of
-        from ..report.charts.figures import figures_of
-        from ..report.html.write import render_html
 
-        key = folder.name, (folder / "bundle.json").stat().st_mtime_ns
-        if key not in self._reports:
-            bundle = Bundle.open(folder)
-            answer = answer_of(bundle)
-            self._reports[key] = render_html(bundle, answer, figures_of(bundle, answer))
-        page = self._reports[key] = self._reports.pop(key)
-        while len(self._reports) > REPORTS_KEPT:
-            del self._reports[next(iter(self._reports))]
-        return page
+@lru_cache(maxsize=REPORTS_KEPT)
+def _report(folder: Path, stamp: Stamp) -> str:
+    """Made from the data, whatever report.html lies in the folder: that may be anybody's."""
+    from ..report.answer import answer_of
+    from ..report.charts.figures import figures_of
+    from ..report.html.write import render_html
 
-
-def chart_every_s(length_s: float) -> float:
-    return max(CHART_EVERY_S, length_s / POINTS_MAX)
+    bundle = Bundle.open(folder)
+    answer = answer_of(bundle)
+    return render_html(bundle, answer, figures_of(bundle, answer))
 
 
 class _Live:
+    """One plan that goes on. Whatever is made of it is made by one thread at a time, from events at most a second old;
+    None where it has ended."""
+
     def __init__(self, folder: Path) -> None:
+        self._name = folder.name
         self._watched = Watched(folder)
         self._going: Going | None = None
-        self._looked_s = -LOOK_EVERY_S
+        self._read_s = -math.inf
         self._body: tuple[int, str] = (-1, "")
         self._chart = ""
         #: The run that it is of, and up to which second.
         self._drawn: tuple[str, int] = ("", 0)
         self._lock = asyncio.Lock()
 
-    async def now(self) -> Going | None:
-        async with self._lock:
-            at_s = asyncio.get_running_loop().time()
-            if at_s - self._looked_s >= LOOK_EVERY_S / 2:
-                self._going = await run_in_threadpool(self._watched.look)
-                self._looked_s = at_s
-            return self._going
+    async def page(self) -> str | None:
+        return await self._made(lambda now: pages.going(self._name, now, self._chart_of(now)))
 
-    async def body(self) -> str:
-        chart = await self.chart()
-        if self._going is not None and self._body[0] != self._going.version:
-            self._body = self._going.version, str(pages.body_of(self._going, chart))
+    async def body(self) -> str | None:
+        return await self._made(self._body_of)
+
+    async def samples(self) -> list[openmetrics.Sample] | None:
+        return await self._made(lambda now: list(openmetrics.samples(self._name, now)))
+
+    async def _made(self, make: Callable[[Going], T]) -> T | None:
+        async with self._lock:
+            return await run_in_threadpool(self._make, make)
+
+    def _make(self, make: Callable[[Going], T]) -> T | None:
+        if time.monotonic() - self._read_s >= LOOK_EVERY_S / 2:
+            self._going, self._read_s = self._watched.look(), time.monotonic()
+        return None if self._going is None else make(self._going)
+
+    def _body_of(self, now: Going) -> str:
+        if self._body[0] != now.version:
+            self._body = now.version, str(pages.body_of(now, self._chart_of(now)))
         return self._body[1]
 
-    async def chart(self) -> str:
+    def _chart_of(self, now: Going) -> str:
         """Drawn again only when it would look different: a point of a long run stands for minutes."""
-        async with self._lock:
-            run = self._going.run if self._going else None
-            if run is None or run.last is None:
-                self._chart, self._drawn = "", ("", 0)
-            elif self._drawn[0] != run.id or run.last.second >= self._drawn[1] + chart_every_s(run.last.second):
-                self._chart = await run_in_threadpool(pages.chart_of, run)
-                self._drawn = run.id, run.last.second
-            return self._chart
+        run = now.run
+        if run is None or run.last is None:
+            return ""
+        every_s = max(CHART_EVERY_S, run.last.second / POINTS_MAX)
+        if self._drawn[0] != run.id or run.last.second >= self._drawn[1] + every_s:
+            self._chart, self._drawn = pages.chart_of(run), (run.id, run.last.second)
+        return self._chart
 
 
 def _stop(folder: Path) -> None:
-    """As Ctrl-C does: the plan ends after its run is stopped, and keeps what is finished."""
+    """As Ctrl-C does: the plan ends after its run is stopped, and keeps what is finished. BakeoffError: its process is
+    not one of ours on this machine."""
+    if not is_written(folder):
+        return
+    handle = open_plain(folder / "bundle.lock", os.O_RDONLY)
+    try:
+        holder = read_holder(handle)
+        if not _has_open(holder.pid, handle):
+            hint = "stop it where it was started"
+            raise BakeoffError("it runs on another machine, in a container, or as another user", hint=hint)
+        os.kill(holder.pid, signal.SIGTERM)
+    finally:
+        os.close(handle)
+
+
+def _has_open(pid: int, handle: int) -> bool:
+    """Whether this process has this file open: a number in a file may be anybody's."""
+    if pid <= 0 or pid == os.getpid():
+        return False
+    own = os.fstat(handle)
     with suppress(OSError):
-        handle = open_plain(folder / "bundle.lock", os.O_RDONLY)
-        try:
-            holder = read_holder(handle)
-        finally:
-            os.close(handle)
-        if holder.pid > 0 and is_written(folder):  # the lock is held, so the process that wrote its number lives
-            os.kill(holder.pid, signal.SIGINT)
+        for one in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if os.path.samestat(os.stat(one), own):
+                    return True
+    return False
 
 
 def _written(words: Sequence[str]) -> str:
@@ -248,8 +282,18 @@ def _written(words: Sequence[str]) -> str:
     with the command's message."""
     with tempfile.TemporaryDirectory(prefix="bakeoff-serve-") as place:
         page = Path(place) / "page.html"
-        command = [sys.executable, "-m", "bakeoff", *words, "--html", str(page)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PAGE_TIMEOUT_S, check=False)
+        command = [sys.executable, "-P", "-m", "bakeoff", *words, "--html", str(page)]
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=PAGE_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise HTTPException(504, f"It took longer than {PAGE_TIMEOUT_S:.0f} s.") from None
         if page.is_file():
             return page.read_text(encoding="utf-8")
         raise HTTPException(422, done.stderr or done.stdout)
@@ -265,11 +309,13 @@ async def _script(request: Request) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    title = {404: "Not there", 422: "There is no such page of these bundles"}.get(error.status_code, "Refused")
+    title = {404: "Not there", 504: "Too slow", 422: "There is no such page of these bundles"}.get(
+        error.status_code, "Refused"
+    )
     return HTMLResponse(pages.trouble(title, str(error.detail)), error.status_code)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, BakeoffError)
     hint = f"\n{error.hint}" if error.hint else ""
-    return HTMLResponse(pages.trouble("This bundle cannot be shown", f"{error}{hint}"), 500)
+    return HTMLResponse(pages.trouble("This cannot be done", f"{error}{hint}"), 500)

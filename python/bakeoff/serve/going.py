@@ -161,17 +161,20 @@ class Watched:
         self._folder = folder
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, version: int = 0) -> None:
         self._reader = LiveReader(self._folder)
-        self._going = Going()
+        self._going = Going(version=version)
 
     def look(self) -> Going | None:
         """As it is now; None where nothing goes on."""
         events = self._reader.events()
         if events is None:
-            self._begin()  # another has begun, or none goes on
+            self._begin(self._going.version + 1)  # another has begun, or none goes on
             events = self._reader.events()
         while events:
-            self._going.add(events)
+            for event in events:
+                if isinstance(event, Begin):  # another plan, or the same resumed
+                    self._going = Going(version=self._going.version)
+                self._going.add([event])
             events = self._reader.events()
         return None if events is None else self._going

@@ -18,7 +18,9 @@ class History:
     """May be asked from several threads. `look` reads for as long as bundles have changed: in the background."""
 
     def __init__(self, results: Path) -> None:
-        self.results = results
+        self.results = results.absolute()
+        #: Set where nobody waits for it any more.
+        self.ends = False
         #: How many there are, known or not.
         self.there = 0
         self._known: dict[str, tuple[Stamp, Listed]] = {}
@@ -29,11 +31,14 @@ class History:
         if not self._looking.acquire(blocking=False):
             return
         try:
-            found = sorted(path.parent.name for path in self.results.glob("*/bundle.json"))
+            names = (path.parent.name for path in self.results.glob("*/bundle.json"))
+            found = sorted(name for name in names if name.isprintable())  # an address has no others
             self.there = len(found)
             for name in self._known.keys() - set(found):
                 del self._known[name]
             for name in found:
+                if self.ends:
+                    return
                 self._read(name)
         finally:
             self._looking.release()
@@ -41,7 +46,7 @@ class History:
     def _read(self, name: str) -> None:
         folder = self.results / name
         try:
-            stamp = _stamp(folder)
+            stamp = stamp_of(folder)
             before = self._known.get(name)
             if before is None or before[0] != stamp:
                 self._known[name] = stamp, listed(folder)
@@ -59,7 +64,10 @@ class History:
         """Of the bundle with this name; None where there is none."""
         folder = self.results / name
         ordinary = name not in ("", ".", "..") and "/" not in name and "\0" not in name
-        return folder if ordinary and (folder / "bundle.json").is_file() else None
+        try:
+            return folder if ordinary and (folder / "bundle.json").is_file() else None
+        except OSError:  # the name is too long
+            return None
 
     def going(self) -> Sequence[Listed]:
         return [one for one in self.find("") if one.state == "running"]
@@ -77,7 +85,7 @@ def _now(one: Listed) -> Listed:
     return one
 
 
-def _stamp(folder: Path) -> Stamp:
+def stamp_of(folder: Path) -> Stamp:
     """It changes with the state and with each run. Raises OSError."""
     paths = [folder / "bundle.json", folder / "plan.json", folder / "runs"]
     times = [os.stat(path).st_mtime_ns if path.exists() else 0 for path in paths]

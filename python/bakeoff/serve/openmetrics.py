@@ -20,15 +20,17 @@ _FAMILIES = {
     "bakeoff_sample": ("gauge", "", "What servers and machine did: columns of server.parquet, by name."),
 }
 Labels = Mapping[str, str]
+#: Of a family.
+Sample = tuple[str, Labels, float]
 
 
-def text_of(plans: Mapping[str, Going]) -> str:
-    """plans: those that go on, by the name of their bundle."""
-    samples = [sample for bundle, going in plans.items() for sample in _samples(bundle, going)]
+def text_of(samples: Iterable[Sample]) -> str:
+    """samples: of all plans that go on."""
     return "\n".join([*_lines(samples), "# EOF\n"])
 
 
-def _samples(bundle: str, going: Going) -> Iterator[tuple[str, Labels, float]]:
+def samples(bundle: str, going: Going) -> Iterator[Sample]:
+    """bundle: its name."""
     labels = {"bundle": bundle}
     yield "bakeoff_runs_planned", labels, going.runs
     yield "bakeoff_runs_done", labels, going.done
@@ -37,7 +39,7 @@ def _samples(bundle: str, going: Going) -> Iterator[tuple[str, Labels, float]]:
         yield from _of_run(going.run, of_run)
 
 
-def _of_run(run: RunGoing, labels: Labels) -> Iterator[tuple[str, Labels, float]]:
+def _of_run(run: RunGoing, labels: Labels) -> Iterator[Sample]:
     yield "bakeoff_operations", labels, run.ok
     yield "bakeoff_errors", labels, run.errors
     if run.last:
@@ -49,7 +51,7 @@ def _of_run(run: RunGoing, labels: Labels) -> Iterator[tuple[str, Labels, float]
         yield "bakeoff_sample", {**labels, "name": name}, value
 
 
-def _lines(samples: Iterable[tuple[str, Labels, float]]) -> Iterator[str]:
+def _lines(samples: Iterable[Sample]) -> Iterator[str]:
     """Those of one family stand together, as the format wants it."""
     by_family: dict[str, list[tuple[Labels, float]]] = {}
     for name, labels, value in samples:
@@ -63,7 +65,7 @@ def _lines(samples: Iterable[tuple[str, Labels, float]]) -> Iterator[str]:
         yield f"# HELP {name} {about}"
         for labels, value in by_family[name]:
             said = ",".join(f'{label}="{_escaped(words)}"' for label, words in labels.items())
-            yield f"{name}{'_total' if kind == 'counter' else ''}{{{said}}} {value:.17g}"
+            yield f"{name}{'_total' if kind == 'counter' else ''}{{{said}}} {float(value)!r}"
 
 
 def _escaped(words: str) -> str:
