@@ -146,6 +146,8 @@ def test_cells_are_counted_by_multiplication_and_have_names_of_their_own(tree: d
     assert len({cell.record.label for cell in cells_made}) == expected
 
 
+#: Of tables.
+LISTS = (("faults",), ("measure", "pacing", "stages"))
 PLACES = [(place, key) for place, model in TABLES.items() for key in keys_of(model)]
 
 
@@ -166,8 +168,11 @@ def test_an_unknown_key_always_names_a_known_one(place: tuple[str, ...], data: s
     for part in place:
         table = table.setdefault(part, {})
     table[key] = 1
-    if place == ("faults",):
-        tree["faults"] = [table]
+    if place in LISTS:
+        above = tree
+        for part in place[:-1]:
+            above = above[part]
+        above[place[-1]] = [table]
     with pytest.raises(PlanError) as caught:
         resolve(toml(tree), Path("."))
     assert caught.value.what == f"unknown key `{key}`"

@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Lock
 
 from ..bundle.results_folder import Listed, is_written, listed
-from ..errors import BundleError
 
 Stamp = tuple[int, ...]
 
@@ -50,7 +49,7 @@ class History:
             before = self._known.get(name)
             if before is None or before[0] != stamp:
                 self._known[name] = stamp, listed(folder)
-        except (OSError, BundleError):  # it was removed meanwhile
+        except Exception:  # it was removed meanwhile, or is anybody's and breaks what reads it: the others are shown
             self._known.pop(name, None)
 
     def find(self, words: str) -> list[Listed]:
@@ -86,7 +85,6 @@ def _now(one: Listed) -> Listed:
 
 
 def stamp_of(folder: Path) -> Stamp:
-    """It changes with the state and with each run. Raises OSError."""
-    paths = [folder / "bundle.json", folder / "plan.json", folder / "runs"]
-    times = [os.stat(path).st_mtime_ns if path.exists() else 0 for path in paths]
-    return (*times, len(list((folder / "runs").glob("*/result.json"))))
+    """It changes with the state, and when a run begins: what a thousand folders cost each time. Raises OSError."""
+    paths = (folder / "bundle.json", folder / "plan.json", folder / "runs")
+    return tuple(os.stat(path).st_mtime_ns if path.exists() else 0 for path in paths)

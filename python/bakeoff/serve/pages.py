@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,10 @@ def _own(name: str) -> str:
 
 def history(found: Sequence[Listed], words: str, there: int) -> str:
     """words: what was sought. there: how many bundles the folder has, read or not."""
-    rows = [{"one": one, "size": bytes_words(one.size_bytes)} for one in found]
+    rows = [
+        {"one": one, "size": bytes_words(one.size_bytes), "started": f"{one.created.astimezone(UTC):%Y-%m-%d %H:%M}"}
+        for one in found
+    ]
     titles = Counter(one.title for one in found if one.state == "complete")
     several = {title: count for title, count in titles.items() if count > 1}
     counts = {"found": counted(len(found), "bundle", "bundles"), "there": there, "several": several}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         access = Access(hosts, password)
         config = uvicorn.Config(
             application(options.results, access),
-            log_level="critical",
+            log_level="error",
             access_log=False,  # addresses have the token
             server_header=False,
             ssl_certfile=options.certificate,
@@ -81,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             show(site)
         flush()
+        os.nice(10)  # a run may go on
         with suppress(KeyboardInterrupt):  # which is how it ends
             uvicorn.Server(config).run(sockets=[listening])
     return ExitCode.DONE
