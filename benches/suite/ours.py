@@ -14,8 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from bakeoff.errors import BakeoffError
+from bakeoff.workloads import lua
 
 from .client import ClientProcess, Job, Report, Tables
+from .peers.sysbench import scripts_folder
 from .rows import PGBENCH
 from .server import HOST, Server
 
@@ -142,6 +144,11 @@ def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
         return _TPCC
     if script == "linkbench":
         return _LINKBENCH
+    if script.startswith("lua_"):
+        # Not where the tables are made: they are sysbench's.
+        asked = lua.read({"script": f"{scripts_folder()}/oltp_{script.removeprefix('lua_')}.lua"}, Path())
+        options = {"tables": tables.tables, "table_size": tables.rows, "rand_type": distribution}
+        return {"kind": "lua", **asked.options, "options": options, "creates": ["sbtest1"]}
     return {
         "kind": "sysbench",
         "script": script,

@@ -48,6 +48,10 @@ class Work:
     alike: bool = True
 
 
+#: sysbench's own scripts in our engine.
+LUA = ("lua_point_select", "lua_read_write")
+LUA_SESSIONS = (8, 64)
+
 #: pgbench's own transactions.
 PGBENCH = ("select_only", "simple_update", "tpcb_like")
 PGBENCH_SCALE = 10
@@ -78,6 +82,9 @@ WORKS: dict[str, Work] = {
     "random_ranges": Work("select_random_ranges"),
     # An event is a row put into a buffer, and no statement of its own.
     "bulk_insert": Work("bulk_insert", Counting(1, "Handler_write"), writes=True, wears=True),
+    # The same files as the peer's.
+    "lua_point_select": Work("lua_point_select", instead="oltp_point_select"),
+    "lua_read_write": Work("lua_read_write", Counting(20), writes=True, instead="oltp_read_write"),
     # Reads of 1 KB rows.
     "ycsb_c": Work("ycsb_c", data="ycsb_c", instead="oltp_point_select"),
     "tpcc": Work(
@@ -197,6 +204,7 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("point_select", "socket", 256): {"io_uring": (0.40, None)},
     Row("read_write", "tcp", 8): {"io_uring": (0.70, 0.50)},
     Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
+    **{Row(work, "tcp", n): {"io_uring": (0.70, None)} for work in LUA for n in LUA_SESSIONS},
     Row("tpcc", "tcp", 8): {"io_uring": (1.05, None)},
     Row("linkbench", "tcp", 8): {"io_uring": (2.5, None)},
     **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SQL_SYSTEMS for n in APART_SESSIONS},
@@ -224,9 +232,10 @@ FLOOR_NS_MAX = 100.0
 
 def all_rows() -> list[Row]:
     points = [Row("point_select", transport, n) for transport in ("tcp", "socket") for n in (1, 8, 64, 256)]
-    own = ("point_select", "read_write")
+    own = ("point_select", "read_write", *LUA)
     rest = [Row(name, "tcp", 8) for name, work in WORKS.items() if name not in own and "mariadb" in work.systems]
     mariadb = [*points, Row("read_write", "tcp", 8), Row("read_write", "tcp", 64), *rest]
+    mariadb += [Row(work, "tcp", n) for work in LUA for n in LUA_SESSIONS]
     postgresql = [Row("point_select", "tcp", n, "postgresql") for n in (1, 8, 64)]
     postgresql += [Row("read_write", "tcp", n, "postgresql") for n in (8, 64)]
     postgresql += [Row(work, "tcp", n, "postgresql") for work in PGBENCH for n in (1, 8, 64)]

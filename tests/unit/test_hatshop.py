@@ -77,7 +77,7 @@ threads = 1
 )
 def test_a_run_that_may_go_beyond_the_file_is_refused_with_the_plan(measure: str, tmp_path: Path) -> None:
     write_events({"events": 50}, 1, tmp_path / "events.jsonl")
-    with pytest.raises(PlanError, match="the 50 events of `events_file` have an end") as refused:
+    with pytest.raises(PlanError, match="the 50 operations of its file have an end") as refused:
         resolve(PLAN.format(measure=measure), tmp_path)
     assert "operations = 50 or fewer" in refused.value.hint
     assert "measure" in refused.value.where

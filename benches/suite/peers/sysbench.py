@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.debian import Debian, PackageSet
+from bakeoff.workloads import lua
 
 from ..client import ClientProcess, Job, Report, Tables
 from ..rows import WORKS
@@ -107,6 +108,11 @@ def _find(say: Callable[[str], None]) -> tuple[str, dict[str, str], Path | None]
         return found, {}, None
     installed = PACKAGES.have(say=say)
     return str(installed.program), dict(installed.environment), installed.base / "share/sysbench"
+
+
+def scripts_folder() -> Path:
+    """Of the scripts that come with it."""
+    return _find(lambda _: None)[2] or lua.INSTALLED
 
 
 def read_report(output: str) -> Report:

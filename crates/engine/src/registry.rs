@@ -51,6 +51,8 @@ const WORKLOADS: &[Workload] = &[
     workload!(ycsb asks Records),
     workload!(sysbench asks Sql, needs: Transactions),
     workload!(sql asks Sql, needs: Transactions),
+    workload!(lua asks Sql, needs: Transactions),
+    workload!(replay asks Sql, needs: Transactions),
     workload!(linkbench asks Sql, needs: Transactions),
     workload!(tpcc asks Sql, needs: Transactions RowLocks),
     workload!(hatshop asks SqlOrDocuments),
@@ -130,6 +132,20 @@ mod workloads {
         };
         let loads = spec.phase == bakeoff_model::run::Phase::Load;
         bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, &spec.driver.kind, loads)
+    }
+
+    pub fn lua(spec: &RunSpec) -> Result<bakeoff_workloads::lua::Lua, Trouble> {
+        let WorkloadSpec::Lua(options) = &spec.workload else {
+            return Err(another(spec));
+        };
+        bakeoff_workloads::lua::Lua::new(options, spec.seed, spec.client, &spec.driver.kind, threads(spec))
+    }
+
+    pub fn replay(spec: &RunSpec) -> Result<bakeoff_workloads::replay::Replay, Trouble> {
+        let WorkloadSpec::Replay(options) = &spec.workload else {
+            return Err(another(spec));
+        };
+        bakeoff_workloads::replay::Replay::new(options, spec.client, &spec.driver.kind, threads(spec))
     }
 
     /// `None` in the phases before and after a run.

@@ -5,6 +5,8 @@ mod driver;
 mod experiment;
 pub mod hatshop;
 pub mod linkbench;
+pub mod lua;
+pub mod replay;
 pub mod sql;
 pub mod sysbench;
 pub mod tpcc;
@@ -307,6 +309,8 @@ pub enum WorkloadSpec {
     Ycsb(YcsbSpec),
     Sysbench(sysbench::SysbenchSpec),
     Sql(Box<sql::SqlSpec>),
+    Lua(Box<lua::LuaSpec>),
+    Replay(Box<replay::ReplaySpec>),
     Tpcc(tpcc::TpccSpec),
     Linkbench(linkbench::LinkbenchSpec),
     Hatshop(hatshop::HatshopSpec),
@@ -328,6 +332,8 @@ impl WorkloadSpec {
             Self::Ycsb(_) => "ycsb",
             Self::Sysbench(_) => "sysbench",
             Self::Sql(_) => "sql",
+            Self::Lua(_) => "lua",
+            Self::Replay(_) => "replay",
             Self::Tpcc(_) => "tpcc",
             Self::Linkbench(_) => "linkbench",
             Self::Hatshop(_) => "hatshop",

@@ -2,7 +2,7 @@
 use crate::prelude::*;
 use crate::resolve::Kind;
 use crate::trouble::refuse;
-use crate::{documents, hatshop, linkbench, sql, sysbench, tpcc, ycsb};
+use crate::{documents, hatshop, linkbench, lua, replay, sql, sysbench, tpcc, ycsb};
 use bakeoff_model::resolve::{Listed, Preview, PreviewRequest};
 
 /// Most operations of one preview.
@@ -12,6 +12,8 @@ pub const KINDS: &[Kind] = &[
     ycsb::KIND,
     sysbench::KIND,
     sql::KIND,
+    lua::KIND,
+    replay::KIND,
     linkbench::KIND,
     tpcc::KIND,
     hatshop::KIND,

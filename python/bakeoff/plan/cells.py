@@ -310,6 +310,8 @@ class Builder:
             return TimeLimit(window_s=measure.window)
         if hints.operations is not None:  # per process, as in the original
             return OperationsLimit(operations=hints.operations, max_s=hints.window_s)
+        if workload.operations_max is not None:
+            return OperationsLimit(operations=max(1, workload.operations_max // clients))
         return TimeLimit(window_s=hints.window_s or DEFAULT_WINDOW_S)
 
     def _retry(self, workload: Workload) -> Retry:

@@ -145,7 +145,7 @@ def check_end(cell: Cell, warm_up_s: float, source: Source) -> None:
     fits = isinstance(cell.limit, OperationsLimit) and cell.limit.operations * cell.clients <= most
     if fits and warm_up_s == 0 and isinstance(cell.pacing, Closed):
         return
-    what = f"{cell.record.label}: the {most} events of `events_file` have an end, which a run may go beyond"
+    what = f"{cell.record.label}: the {most} operations of its file have an end, which a run may go beyond"
     hint = f'in [measure] write warm_up = 0, pacing = "closed" and operations = {most} or fewer, instead of `window`'
     raise source.error(what, "measure", hint=hint)
 

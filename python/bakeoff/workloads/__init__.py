@@ -11,7 +11,7 @@ from typing import Any
 
 from ..fleet.engine_program import listed
 from ..model.resolve import Described, Listed
-from . import hatshop, linkbench, sql, sysbench, ycsb
+from . import hatshop, linkbench, lua, replay, sql, sysbench, ycsb
 from .base import Asked
 
 
@@ -44,6 +44,8 @@ _OF_PLANS = {
     "ycsb": (ycsb.FILE_OPTIONS, ycsb.read),
     "sysbench": ([], sysbench.read),
     "sql": ([], sql.read),
+    "lua": ([], lua.read),
+    "replay": ([], replay.read),
     "linkbench": (linkbench.FILE_OPTIONS, linkbench.read),
     "hatshop": ([], hatshop.read),
 }
@@ -64,6 +66,8 @@ _TOOLS = {
     "ycsb": "ycsb-",
     "sysbench": "sysbench-",
     "sql": "pgbench-",
+    "lua": "lua-",
+    "replay": "replay-",
     "linkbench": "linkbench-",
     "tpcc": "",
     "hatshop": "hatshop-",

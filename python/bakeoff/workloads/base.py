@@ -53,6 +53,8 @@ class Workload(Resolved):
     @property
     def operations_max(self) -> int | None:
         """Of a run over all clients, where its operations are in a file and so have an end."""
+        if self.spec["kind"] == "replay":
+            return int(self.spec["log"]["rows"])
         return self.spec["events"] if self.spec.get("events_file") else None
 
     def continued(self, turn: int) -> dict[str, Any] | None:

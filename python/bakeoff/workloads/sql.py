@@ -16,12 +16,12 @@ _VARIANTS = ("file", "mysql", "postgresql", "sqlite")
 
 def read(options: dict[str, Any], base_dir: Path) -> Asked:
     """The [workload] table without `kind`. Raises PlanError."""
-    reader = _Reader(base_dir)
+    reader = Reader(base_dir)
     said = {name: reader.option(name, value) for name, value in options.items()}
     return Asked(said, sources=list(dict.fromkeys(reader.sources)))
 
 
-class _Reader:
+class Reader:
     def __init__(self, base_dir: Path) -> None:
         self._base_dir = base_dir
         self.sources: list[Path] = []
@@ -29,7 +29,7 @@ class _Reader:
     def option(self, name: str, value: Any) -> Any:
         """What is not as a plan has it stays as it is, for the engine to refuse."""
         match name:
-            case "schema" | "after_load":
+            case "schema" | "after_load" | "setup":
                 return self._texts(name, value)
             case "scripts" if isinstance(value, str):
                 return [self._texts(name, value)]

@@ -11,7 +11,7 @@ mod event;
 mod inserts;
 mod judge;
 mod load;
-mod random;
+pub(crate) mod random;
 mod resolve;
 mod statements;
 mod steps;

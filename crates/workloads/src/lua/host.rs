@@ -1,0 +1,281 @@
+//! A Lua state with a script in it, shared by the users of one OS thread, each with globals and a coroutine of its own. A user's
+//! coroutine runs until it wants something of the database, and is resumed with the answer.
+use super::options;
+use super::random::{Draws, register};
+use super::prepared::Prepared;
+use crate::prelude::*;
+use crate::rng::Random;
+use crate::trouble::refuse;
+use bakeoff_model::run::lua::LuaSpec;
+use bakeoff_model::run::sql::TextFile;
+use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value as LuaValue, Variadic};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+const PRELUDE: &str = include_str!("prelude.lua");
+
+/// What a script may do with `con:prepare`.
+pub enum Statements {
+    /// Gathers what it prepares.
+    Gathered(Rc<RefCell<Prepared>>),
+    /// These, which every session has prepared.
+    Known(Arc<Prepared>),
+}
+
+/// Who asks for a script to be run.
+#[derive(Clone, Copy)]
+pub struct Setting<'s> {
+    /// `run`, `prepare`, ...
+    pub command: &'s str,
+    pub dialect: &'s str,
+    /// All threads, as the script sees them.
+    pub threads: u32,
+}
+
+pub struct Host {
+    lua: Lua,
+    chunks: Table,
+    user: Function,
+    run: Function,
+    command: Function,
+    draws: Rc<Draws>,
+    printed: Rc<RefCell<Vec<String>>>,
+    reconnects: Rc<Cell<bool>>,
+    spec: Arc<LuaSpec>,
+    script: String,
+    threads: u32,
+    called: String,
+}
+
+/// A user's numbers, which are drawn only while its coroutine runs.
+pub struct Turn {
+    pub random: RefCell<Random>,
+    pub unique: Cell<u64>,
+}
+
+/// Parameters of a statement.
+pub type Given = SmallVec<[LuaValue; 4]>;
+
+/// What a coroutine has yielded.
+pub enum Asked {
+    Text(LuaString),
+    Prepared(usize, Given),
+    Sleep(f64),
+    /// An event, or `thread_init`.
+    Ended,
+    /// An event, by a statement (`None`) or by an error.
+    Failed(Option<String>),
+    /// There is nothing more to do.
+    Over,
+}
+
+pub enum Reply {
+    Go,
+    Stop,
+    Rows(Table, u64, u64),
+    Count(Option<u64>),
+    Failed(OpError),
+}
+
+impl Host {
+    /// Compiles every file, and fails where that does.
+    pub fn new(spec: &Arc<LuaSpec>, setting: Setting<'_>, statements: Statements) -> Result<Self, Trouble> {
+        let Some(script) = &spec.script else {
+            return Err(refuse("script", "there is no script", "script = \"oltp_read_write.lua\""));
+        };
+        let random = options::random(spec)?;
+        let made = || -> mlua::Result<Self> {
+            let libraries = StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
+            let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
+            let draws = Rc::new(Draws::new(u64::from(setting.threads)));
+            let (printed, reconnects) = (Rc::<RefCell<Vec<String>>>::default(), Rc::new(Cell::new(false)));
+            let host = lua.create_table()?;
+            register(&lua, &host, &draws, &random)?;
+            host.set("driver", driver(setting.dialect))?;
+            host.set("prepare", preparing(&lua, statements)?)?;
+            let lines = printed.clone();
+            host.set("print", lua.create_function(move |_, line: String| {
+                lines.borrow_mut().push(line);
+                Ok(())
+            })?)?;
+            let asked = reconnects.clone();
+            host.set("reconnect", lua.create_function(move |_, ()| {
+                asked.set(true);
+                Ok(())
+            })?)?;
+            let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(host)?;
+            let chunks = lua.create_table()?;
+            for file in spec.modules.iter().chain([script]) {
+                chunks.set(stem(&file.name), compiled(&lua, file)?)?;
+            }
+            Ok(Self {
+                chunks,
+                user: prelude.get("user")?,
+                run: prelude.get("run")?,
+                command: prelude.get("command")?,
+                lua,
+                draws,
+                printed,
+                reconnects,
+                spec: spec.clone(),
+                script: stem(&script.name).to_owned(),
+                threads: setting.threads,
+                called: setting.command.to_owned(),
+            })
+        };
+        made().map_err(|error| broken(&error))
+    }
+
+    /// A user's globals: the files have been run, and `init` if there is one.
+    pub fn user(&self, tid: u64) -> Result<Table, Trouble> {
+        let made = || -> mlua::Result<Result<Table, Trouble>> {
+            let arguments = (&self.chunks, self.script.as_str(), self.called.as_str(), tid, self.threads);
+            let env: Table = self.user.call(arguments)?;
+            if let Err(trouble) = options::fill(&self.lua, &env, &self.spec)? {
+                return Ok(Err(trouble));
+            }
+            if let Some(init) = env.get::<Option<Function>>("init")? {
+                init.call::<()>(())?;
+            }
+            Ok(Ok(env))
+        };
+        made().unwrap_or_else(|error| Err(broken(&error)))
+    }
+
+    /// `thread_init`, then events until it is told to stop, then `thread_done`.
+    pub fn events(&self, env: &Table) -> Result<Thread, Trouble> {
+        let made = || -> mlua::Result<Thread> {
+            let body = self.run.bind(env)?;
+            self.lua.create_thread(body)
+        };
+        made().map_err(|error| broken(&error))
+    }
+
+    /// A command of the script, and whether threads share it. `None`: it has none of this name.
+    pub fn command(&self, env: &Table, name: &str) -> Result<Option<(Thread, bool)>, Trouble> {
+        let made = || -> mlua::Result<Option<(Thread, bool)>> {
+            let (body, shared): (Option<Function>, bool) = self.command.call((env, name))?;
+            body.map(|body| Ok((self.lua.create_thread(body)?, shared))).transpose()
+        };
+        made().map_err(|error| broken(&error))
+    }
+
+    /// Runs a coroutine until it wants something. An error is one that ended it, in its words.
+    #[inline]
+    pub fn resume(&self, coroutine: &Thread, reply: Reply, turn: &Turn) -> Result<Asked, String> {
+        self.draws.random.swap(&turn.random);
+        self.draws.unique.swap(&turn.unique);
+        type Yielded = (LuaValue, LuaValue, LuaValue, LuaValue, Variadic<LuaValue>);
+        let yielded = match reply {
+            Reply::Go => coroutine.resume::<Yielded>(true),
+            Reply::Stop => coroutine.resume(false),
+            Reply::Rows(cells, rows, fields) => coroutine.resume((true, cells, rows, fields)),
+            Reply::Count(count) => coroutine.resume((true, count)),
+            Reply::Failed(error) => {
+                let code: i64 = error.code.parse().unwrap_or_default();
+                coroutine.resume((false, code, error.code.as_str(), error.message.as_str()))
+            }
+        };
+        self.draws.random.swap(&turn.random);
+        self.draws.unique.swap(&turn.unique);
+        Ok(match yielded.map_err(|error| words(&error))? {
+            (LuaValue::String(sql), ..) => Asked::Text(sql),
+            (LuaValue::Integer(handle), count, first, second, rest) => {
+                Asked::Prepared(handle as usize, given(&count, first, second, rest))
+            }
+            (LuaValue::Number(handle), count, first, second, rest) => {
+                Asked::Prepared(handle as usize, given(&count, first, second, rest))
+            }
+            (LuaValue::Boolean(true), ..) => Asked::Ended,
+            (LuaValue::Boolean(false), LuaValue::String(message), ..) => Asked::Failed(Some(message.to_string_lossy())),
+            (LuaValue::Boolean(false), ..) => Asked::Failed(None),
+            (_, LuaValue::Number(seconds), ..) => Asked::Sleep(seconds),
+            (_, LuaValue::Integer(seconds), ..) => Asked::Sleep(seconds as f64),
+            _ => Asked::Over,
+        })
+    }
+
+    /// The cells of a query's rows, to be filled.
+    pub fn cells(&self) -> Result<Table, String> {
+        self.lua.create_table().map_err(|error| words(&error))
+    }
+
+    pub fn text(&self, text: &[u8]) -> Result<LuaString, String> {
+        self.lua.create_string(text).map_err(|error| words(&error))
+    }
+
+    /// Whether the script has asked for another session since this was asked last.
+    pub fn reconnects(&self) -> bool {
+        self.reconnects.take()
+    }
+
+    /// Lines that the script has printed since this was asked last.
+    pub fn printed(&self) -> Vec<String> {
+        self.printed.take()
+    }
+}
+
+/// Statements are told apart by their texts. Those that begin and end transactions have numbers of their own.
+fn preparing(lua: &Lua, statements: Statements) -> mlua::Result<Function> {
+    lua.create_function(move |_, sql: String| match &statements {
+        Statements::Gathered(gathered) => Ok(gathered.borrow_mut().add(&sql) as f64),
+        Statements::Known(known) => match known.place(&sql) {
+            Some(place) => Ok(place as f64),
+            None => Err(mlua::Error::runtime(format!(
+                "{sql}: statements are prepared in thread_init, where all threads prepare the same"
+            ))),
+        },
+    })
+}
+
+/// A function that makes the file's chunk, which is so compiled once for all users. What a shell reads of its first line is
+/// left out.
+fn compiled(lua: &Lua, file: &TextFile) -> mlua::Result<Function> {
+    let text = match file.text.strip_prefix('#') {
+        Some(rest) => rest.find('\n').map_or("", |end| &rest[end..]),
+        None => &file.text,
+    };
+    // Said of the file as it is, before it stands in something else.
+    let name = format!("@{}", file.name);
+    lua.load(text).set_name(name.as_str()).into_function()?;
+    lua.load(format!("return function(...) {text}\nend")).set_name(name).into_function()
+}
+
+fn given(count: &LuaValue, first: LuaValue, second: LuaValue, rest: Variadic<LuaValue>) -> Given {
+    let count = count.as_usize().unwrap_or_default();
+    let mut all = SmallVec::new();
+    all.extend([first, second].into_iter().chain(Vec::from(rest)).take(count));
+    all
+}
+
+/// A file's name without folders and ending: what `require` calls it.
+pub fn stem(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.strip_suffix(".lua").unwrap_or(file)
+}
+
+/// As sysbench calls its drivers.
+fn driver(dialect: &str) -> &str {
+    match dialect {
+        "postgresql" => "pgsql",
+        "" => "mysql",
+        other => other,
+    }
+}
+
+/// The message of an error without the stack below it.
+fn words(error: &mlua::Error) -> String {
+    let words = match error {
+        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
+        mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => message.clone(),
+        other => other.to_string(),
+    };
+    let line = words.lines().next().unwrap_or_default();
+    line.strip_prefix("runtime error: ").unwrap_or(line).to_owned()
+}
+
+fn broken(error: &mlua::Error) -> Trouble {
+    refuse("script", format!("the script failed before anything was asked: {}", words(error)), "correct it there")
+}

@@ -1,0 +1,148 @@
+"""Logs that real servers have written while a run of ours went on, replayed: the same statements, as often."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from bakeoff.model.records.run import RunRecord
+from commands import bakeoff, only_bundle, write_plan
+
+SCHEMA = "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL);\n"
+ROWS = "".join(f"INSERT INTO accounts VALUES ({id}, 100);\n" for id in range(1, 51))
+SCRIPT = r"""
+\set one random(1, 49)
+\set other :one + 1
+BEGIN;
+UPDATE accounts SET balance = balance - 1 WHERE id = :one;
+UPDATE accounts SET balance = balance + 1 WHERE id = :other;
+SELECT id, balance FROM accounts WHERE id IN (:one, :other);
+COMMIT;
+"""
+TRANSACTIONS = 40
+CAPTURE = """
+title = "captured"
+[systems.db]
+{system}
+[workload]
+kind = "sql"
+schema = "schema.sql"
+scripts = ["transfer.sql"]
+load = {{ accounts = {{ rows = 50, columns = {{ id = "row", balance = "100" }} }} }}
+[factors]
+threads = 4
+[measure]
+warm_up = 0
+operations = 40
+timeout = "5m"
+repetitions = 1
+"""
+REPLAY = """
+title = "replayed"
+[systems.db]
+{system}
+[workload]
+kind = "replay"
+log = "captured.log"
+setup = "setup.sql"
+tables = ["accounts"]
+{options}
+[factors]
+threads = 4
+[measure]
+warm_up = 0
+timeout = "5m"
+repetitions = 1
+error_budget = 1
+"""
+SQLITE = 'kind = "sqlite"\ndurability = "none"'
+
+
+def only_run(folder: Path) -> RunRecord:
+    (run,) = only_bundle(folder).runs
+    return run
+
+
+def files(folder: Path) -> None:
+    for name, text in {"schema.sql": SCHEMA, "setup.sql": SCHEMA + ROWS, "transfer.sql": SCRIPT}.items():
+        (folder / name).write_text(text)
+
+
+def replay(folder: Path, log: str, options: str = "speed = 0", *, system: str = SQLITE) -> RunRecord:
+    files(folder)
+    (folder / "captured.log").write_text(log)
+    done = bakeoff("run", write_plan(folder, REPLAY.format(system=system, options=options)), cwd=folder)
+    assert done.code == 0, done.out + done.err
+    return only_run(folder)
+
+
+def counts(run: RunRecord) -> dict[str, int]:
+    return {series.operation: series.count for series in run.operations if series.outcome == "ok"}
+
+
+GENERAL = """mysqld, Version: 9.7.0. started with:
+2026-11-28T05:00:00.000000Z\t    8 Connect\tu@localhost on test using Socket
+2026-11-28T05:00:00.000000Z\t    8 Query\tBEGIN
+2026-11-28T05:00:00.100000Z\t    9 Query\tSELECT balance FROM accounts WHERE id = 1
+2026-11-28T05:00:00.200000Z\t    8 Execute\tUPDATE accounts SET balance = 7 WHERE id = 1
+2026-11-28T05:00:00.300000Z\t    8 Query\tCOMMIT
+2026-11-28T05:00:00.300000Z\t    8 Quit\t
+2026-11-28T05:00:00.400000Z\t    9 Query\tSELECT balance FROM accounts WHERE id = 2
+2026-11-28T05:00:01.500000Z\t   10 Query\tSELECT balance FROM nowhere
+"""
+
+
+def test_statements_of_a_log_are_sent_at_its_pace_and_failures_counted(tmp_path: Path) -> None:
+    run = replay(tmp_path, GENERAL, "speed = 1")
+    assert (run.ok, run.failed) == (5, 1)
+    assert run.window_s >= 1.5
+    assert counts(run)["SELECT balance FROM accounts WHERE id = ?"] == 2
+
+
+def test_answers_that_are_not_the_logs_are_wrong(tmp_path: Path) -> None:
+    entry = "# User@Host: u[u] @ localhost []  Id:     8\n# Query_time: 0.1  Lock_time: 0.0 Rows_sent: {}  Rows_examined: 3\n"
+    entry += "SET timestamp=1795842000;\nSELECT balance FROM accounts WHERE id < 4;\n"
+    run = replay(tmp_path, entry.format(3) + entry.format(4))
+    assert (run.ok, run.wrong) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [("", "looks like no log"), (GENERAL.replace("Query", "Ping").replace("Execute", "Ping"), "has no statements")],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, log: str, said: str) -> None:
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(log)
+    done = bakeoff("run", write_plan(tmp_path, REPLAY.format(system=SQLITE, options="")), "--dry-run", cwd=tmp_path)
+    assert done.code == 2
+    assert said in done.err
+
+
+MARIADB_LOG = """kind = "mariadb"
+start = {{ settings = {{ innodb_buffer_pool_size = "64M", {settings}, log_output = "FILE" }} }}
+"""
+KINDS = {
+    "general": 'general_log = "ON", general_log_file = "{log}"',
+    "slow": 'slow_query_log = "ON", long_query_time = 0, slow_query_log_file = "{log}"',
+}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", ["general", pytest.param("slow", marks=pytest.mark.slow)])
+def test_a_log_of_a_run_of_ours_has_its_statements(tmp_path: Path, kind: str) -> None:
+    files(tmp_path)
+    log = tmp_path / "server.log"
+    system = MARIADB_LOG.format(settings=KINDS[kind].format(log=log))
+    done = bakeoff("run", write_plan(tmp_path, CAPTURE.format(system=system)), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    written = log.read_text()
+    shutil.rmtree(tmp_path / "bakeoff-results", ignore_errors=True)
+    folder = tmp_path / "replayed"
+    folder.mkdir()
+    run = replay(folder, written, system=MARIADB_LOG.format(settings='general_log = "OFF"'))
+    found = counts(run)
+    updates = [count for name, count in found.items() if name.startswith("UPDATE accounts SET balance = balance")]
+    assert sorted(updates) == [TRANSACTIONS, TRANSACTIONS]
+    (selects,) = [count for name, count in found.items() if name.startswith("SELECT id, balance FROM accounts")]
+    assert selects == TRANSACTIONS
