@@ -72,6 +72,8 @@ pub enum Asked {
 }
 
 pub enum Reply {
+    /// To the events of the user with these globals.
+    Begin(Table),
     Go,
     Stop,
     Rows(Table, u64, u64),
@@ -88,7 +90,7 @@ impl Host {
         let random = options::random(spec)?;
         let made = || -> mlua::Result<Self> {
             let libraries = StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
-            let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
+            let lua = Lua::new_with(libraries, LuaOptions::new())?;
             let draws = Rc::new(Draws::new(u64::from(setting.threads)));
             let (printed, reconnects) = (Rc::<RefCell<Vec<String>>>::default(), Rc::new(Cell::new(false)));
             let host = lua.create_table()?;
@@ -144,13 +146,10 @@ impl Host {
         made().unwrap_or_else(|error| Err(broken(&error)))
     }
 
-    /// `thread_init`, then events until it is told to stop, then `thread_done`.
-    pub fn events(&self, env: &Table) -> Result<Thread, Trouble> {
-        let made = || -> mlua::Result<Thread> {
-            let body = self.run.bind(env)?;
-            self.lua.create_thread(body)
-        };
-        made().map_err(|error| broken(&error))
+    /// `thread_init`, then events until it is told to stop, then `thread_done`. It begins with its user's globals.
+    pub fn events(&self) -> Result<Thread, Trouble> {
+        let made = self.lua.create_thread(self.run.clone());
+        made.map_err(|error| broken(&error))
     }
 
     /// A command of the script, and whether threads share it. `None`: it has none of this name.
@@ -169,7 +168,8 @@ impl Host {
         self.draws.unique.swap(&turn.unique);
         type Yielded = (LuaValue, LuaValue, LuaValue, LuaValue, Variadic<LuaValue>);
         let yielded = match reply {
-            Reply::Go => coroutine.resume::<Yielded>(true),
+            Reply::Begin(env) => coroutine.resume::<Yielded>(env),
+            Reply::Go => coroutine.resume(true),
             Reply::Stop => coroutine.resume(false),
             Reply::Rows(cells, rows, fields) => coroutine.resume((true, cells, rows, fields)),
             Reply::Count(count) => coroutine.resume((true, count)),

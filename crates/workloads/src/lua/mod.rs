@@ -142,9 +142,9 @@ impl Lua {
                     Some(env) => env,
                     None => host.user(thread.number).map_err(made)?,
                 };
-                let coroutine = host.events(&env).map_err(made)?;
-                thread.env = Some(env);
-                match play(host, &coroutine, Reply::Go, turn, &self.prepared, course, session).await? {
+                let coroutine = host.events().map_err(made)?;
+                thread.env = Some(env.clone());
+                match play(host, &coroutine, Reply::Begin(env), turn, &self.prepared, course, session).await? {
                     Rest::Failed(error) => return Err(error),
                     Rest::Ended | Rest::Over => coroutine,
                 }

@@ -25,9 +25,9 @@ pub fn statements(spec: &Arc<LuaSpec>, setting: Setting<'_>) -> Result<Prepared,
     for tid in 0..setting.threads.min(THREADS_MAX) {
         let env = host.user(tid.into())?;
         refuse_without_event(&env)?;
-        let coroutine = host.events(&env)?;
+        let coroutine = host.events()?;
         // Ended: it is about to begin with events.
-        let _ = until(&host, &coroutine, &mut |_| true);
+        let _ = until(&host, &coroutine, Reply::Begin(env), &mut |_| true);
     }
     Ok(gathered.take())
 }
@@ -57,7 +57,7 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
             late = begun.elapsed() > LONGEST;
             !late
         };
-        if let Err(message) = until(&host, &coroutine, &mut each) {
+        if let Err(message) = until(&host, &coroutine, Reply::Go, &mut each) {
             return Err(refuse("script", format!("`prepare` failed in a trial without a database: {message}"), NAMED));
         }
         if late {
@@ -86,12 +86,12 @@ pub fn prepare<'d>(spec: &LuaSpec, dialect: &'d str) -> Setting<'d> {
 }
 
 /// Answers everything with nothing until the coroutine rests, or `each` statement says that it is enough.
-fn until(host: &Host, coroutine: &Thread, each: &mut dyn FnMut(&str) -> bool) -> Result<(), String> {
+fn until(host: &Host, coroutine: &Thread, begin: Reply, each: &mut dyn FnMut(&str) -> bool) -> Result<(), String> {
     let turn = Turn {
         random: RefCell::new(seeded(0, 0)),
         unique: Cell::new(0),
     };
-    let mut reply = Reply::Go;
+    let mut reply = begin;
     loop {
         reply = match host.resume(coroutine, reply, &turn)? {
             Asked::Text(sql) if !each(&sql.to_string_lossy()) => return Ok(()),
