@@ -65,7 +65,7 @@ def test_an_error_of_the_script_is_a_failed_operation_and_rolled_back(tmp_path: 
     done = bakeoff("run", plan, cwd=tmp_path)
     assert "a planted error" in done.out + done.err
     run = only_run(tmp_path)
-    assert (run.ok, run.failed) == (360, 40)
+    assert (run.ok, run.failures) == (360, 40)
     assert all(check.ok for check in run.checks), "half a transfer is undone"
 
 

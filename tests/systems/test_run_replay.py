@@ -78,7 +78,7 @@ def replay(folder: Path, log: str, options: str = "speed = 0", *, system: str = 
 
 
 def counts(run: RunRecord) -> dict[str, int]:
-    return {series.operation: series.count for series in run.operations if series.outcome == "ok"}
+    return {series.operation: series.count for series in run.series if series.outcome == "ok"}
 
 
 GENERAL = """mysqld, Version: 9.7.0. started with:
@@ -95,7 +95,7 @@ GENERAL = """mysqld, Version: 9.7.0. started with:
 
 def test_statements_of_a_log_are_sent_at_its_pace_and_failures_counted(tmp_path: Path) -> None:
     run = replay(tmp_path, GENERAL, "speed = 1")
-    assert (run.ok, run.failed) == (5, 1)
+    assert (run.ok, run.failures) == (5, 1)
     assert run.window_s >= 1.5
     assert counts(run)["SELECT balance FROM accounts WHERE id = ?"] == 2
 
@@ -104,7 +104,7 @@ def test_answers_that_are_not_the_logs_are_wrong(tmp_path: Path) -> None:
     entry = "# User@Host: u[u] @ localhost []  Id:     8\n# Query_time: 0.1  Lock_time: 0.0 Rows_sent: {}  Rows_examined: 3\n"
     entry += "SET timestamp=1795842000;\nSELECT balance FROM accounts WHERE id < 4;\n"
     run = replay(tmp_path, entry.format(3) + entry.format(4))
-    assert (run.ok, run.wrong) == (1, 1)
+    assert (run.ok, run.errors["wrong"]) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ def test_nothing_old_is_read_of_one_copy_without_sql(tmp_path: Path) -> None:
     assert found["verdict"] in ("HELD", "INCONCLUSIVE")
 
 
+@pytest.mark.slow
 @pytest.mark.servers
 def test_quorums_of_a_cluster_without_sql_overlap(tmp_path: Path) -> None:
     """Nothing old is read, although sessions read on three nodes."""
