@@ -13,8 +13,8 @@ pub enum Kind {
 }
 
 const ROWS: [&str; 14] = [
-    "select", "show", "with", "values", "table", "explain", "describe", "desc", "analyze", "check", "optimize", "repair",
-    "pragma", "fetch",
+    "select", "show", "with", "values", "table", "explain", "describe", "desc", "analyze", "check",
+    "optimize", "repair", "pragma", "fetch",
 ];
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 
@@ -37,7 +37,11 @@ impl Kind {
 
     /// After it a transaction may be open.
     pub fn opens(self, sql: &str) -> bool {
-        let starts = || code(sql).get(..5).is_some_and(|word| word.eq_ignore_ascii_case("start"));
+        let starts = || {
+            code(sql)
+                .get(..5)
+                .is_some_and(|word| word.eq_ignore_ascii_case("start"))
+        };
         self == Self::Begin || (self == Self::Other && starts())
     }
 
@@ -71,11 +75,19 @@ fn code(mut sql: &str) -> &str {
 /// Tables that a statement makes, as it names them.
 pub fn creates(sql: &str) -> Option<&str> {
     let words: Vec<&str> = code(sql).split_whitespace().take(6).collect();
-    let is = |at: usize, word: &str| words.get(at).is_some_and(|found| found.eq_ignore_ascii_case(word));
+    let is = |at: usize, word: &str| {
+        words
+            .get(at)
+            .is_some_and(|found| found.eq_ignore_ascii_case(word))
+    };
     if !is(0, "create") || !is(1, "table") {
         return None;
     }
-    let name = words.get(if is(2, "if") && is(3, "not") && is(4, "exists") { 5 } else { 2 })?;
+    let name = words.get(if is(2, "if") && is(3, "not") && is(4, "exists") {
+        5
+    } else {
+        2
+    })?;
     let name = name.split('(').next()?.trim_matches(['`', '"']);
     (!name.is_empty()).then_some(name)
 }

@@ -21,6 +21,9 @@ pub struct ReplaySpec {
     /// Names of the tables, besides those that `setup` makes and those that the log's statements name.
     #[schemars(extend("title" = "a list of names"))]
     pub tables: Vec<String>,
+    /// Sends whatever the log says. Otherwise statements that are neither questions nor changes of rows in the plan's schema nor of
+    /// their own session are left out: `DROP`, `CREATE`, `SET GLOBAL`, `GRANT`, ...
+    pub unchecked_sql: bool,
     /// Compares the rows of each answer with those of the log, where it has them: a slow log does.
     pub compare_rows: bool,
 }
@@ -33,6 +36,7 @@ impl Default for ReplaySpec {
             speed: 1.0,
             setup: None,
             tables: vec![],
+            unchecked_sql: false,
             compare_rows: true,
         }
     }

@@ -1,8 +1,8 @@
 //! A Lua state with a script in it, shared by the users of one OS thread, each with globals and a coroutine of its own. A user's
 //! coroutine runs until it wants something of the database, and is resumed with the answer.
 use super::options;
-use super::random::{Draws, register};
 use super::prepared::Prepared;
+use super::random::{Draws, register};
 use crate::prelude::*;
 use crate::rng::Random;
 use crate::trouble::refuse;
@@ -85,11 +85,16 @@ impl Host {
     /// Compiles every file, and fails where that does.
     pub fn new(spec: &Arc<LuaSpec>, setting: Setting<'_>, statements: Statements) -> Result<Self, Trouble> {
         let Some(script) = &spec.script else {
-            return Err(refuse("script", "there is no script", "script = \"oltp_read_write.lua\""));
+            return Err(refuse(
+                "script",
+                "there is no script",
+                "script = \"oltp_read_write.lua\"",
+            ));
         };
         let random = options::random(spec)?;
         let made = || -> mlua::Result<Self> {
-            let libraries = StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
+            let libraries =
+                StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
             let lua = Lua::new_with(libraries, LuaOptions::new())?;
             let draws = Rc::new(Draws::new(u64::from(setting.threads)));
             let (printed, reconnects) = (Rc::<RefCell<Vec<String>>>::default(), Rc::new(Cell::new(false)));
@@ -98,15 +103,21 @@ impl Host {
             host.set("driver", driver(setting.dialect))?;
             host.set("prepare", preparing(&lua, statements)?)?;
             let lines = printed.clone();
-            host.set("print", lua.create_function(move |_, line: String| {
-                lines.borrow_mut().push(line);
-                Ok(())
-            })?)?;
+            host.set(
+                "print",
+                lua.create_function(move |_, line: String| {
+                    lines.borrow_mut().push(line);
+                    Ok(())
+                })?,
+            )?;
             let asked = reconnects.clone();
-            host.set("reconnect", lua.create_function(move |_, ()| {
-                asked.set(true);
-                Ok(())
-            })?)?;
+            host.set(
+                "reconnect",
+                lua.create_function(move |_, ()| {
+                    asked.set(true);
+                    Ok(())
+                })?,
+            )?;
             let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(host)?;
             let chunks = lua.create_table()?;
             for file in spec.modules.iter().chain([script]) {
@@ -133,7 +144,13 @@ impl Host {
     /// A user's globals: the files have been run, and `init` if there is one.
     pub fn user(&self, tid: u64) -> Result<Table, Trouble> {
         let made = || -> mlua::Result<Result<Table, Trouble>> {
-            let arguments = (&self.chunks, self.script.as_str(), self.called.as_str(), tid, self.threads);
+            let arguments = (
+                &self.chunks,
+                self.script.as_str(),
+                self.called.as_str(),
+                tid,
+                self.threads,
+            );
             let env: Table = self.user.call(arguments)?;
             if let Err(trouble) = options::fill(&self.lua, &env, &self.spec)? {
                 return Ok(Err(trouble));
@@ -156,7 +173,8 @@ impl Host {
     pub fn command(&self, env: &Table, name: &str) -> Result<Option<(Thread, bool)>, Trouble> {
         let made = || -> mlua::Result<Option<(Thread, bool)>> {
             let (body, shared): (Option<Function>, bool) = self.command.call((env, name))?;
-            body.map(|body| Ok((self.lua.create_thread(body)?, shared))).transpose()
+            body.map(|body| Ok((self.lua.create_thread(body)?, shared)))
+                .transpose()
         };
         made().map_err(|error| broken(&error))
     }
@@ -189,7 +207,9 @@ impl Host {
                 Asked::Prepared(handle as usize, given(&count, first, second, rest))
             }
             (LuaValue::Boolean(true), ..) => Asked::Ended,
-            (LuaValue::Boolean(false), LuaValue::String(message), ..) => Asked::Failed(Some(message.to_string_lossy())),
+            (LuaValue::Boolean(false), LuaValue::String(message), ..) => {
+                Asked::Failed(Some(message.to_string_lossy()))
+            }
             (LuaValue::Boolean(false), ..) => Asked::Failed(None),
             (_, LuaValue::Number(seconds), ..) => Asked::Sleep(seconds),
             (_, LuaValue::Integer(seconds), ..) => Asked::Sleep(seconds as f64),
@@ -240,7 +260,9 @@ fn compiled(lua: &Lua, file: &TextFile) -> mlua::Result<Function> {
     // Said of the file as it is, before it stands in something else.
     let name = format!("@{}", file.name);
     lua.load(text).set_name(name.as_str()).into_function()?;
-    lua.load(format!("return function(...) {text}\nend")).set_name(name).into_function()
+    lua.load(format!("return function(...) {text}\nend"))
+        .set_name(name)
+        .into_function()
 }
 
 fn given(count: &LuaValue, first: LuaValue, second: LuaValue, rest: Variadic<LuaValue>) -> Given {
@@ -277,5 +299,9 @@ fn words(error: &mlua::Error) -> String {
 }
 
 fn broken(error: &mlua::Error) -> Trouble {
-    refuse("script", format!("the script failed before anything was asked: {}", words(error)), "correct it there")
+    refuse(
+        "script",
+        format!("the script failed before anything was asked: {}", words(error)),
+        "correct it there",
+    )
 }

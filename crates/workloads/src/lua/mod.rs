@@ -19,8 +19,8 @@ use crate::trouble::check_client;
 use bakeoff_model::run::lua::LuaSpec;
 use host::{Host, Reply, Setting, Statements, Turn};
 use play::{Course, Rest, play, script};
-use random::seeded;
 use prepared::Prepared;
+use random::seeded;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
@@ -97,7 +97,11 @@ impl Lua {
         Setting {
             command,
             dialect: &self.dialect,
-            threads: if command == "run" { self.threads } else { self.spec.script_threads },
+            threads: if command == "run" {
+                self.threads
+            } else {
+                self.spec.script_threads
+            },
         }
     }
 
@@ -112,7 +116,12 @@ impl Lua {
     /// has made is there.
     async fn command(&self, name: &str, tid: u64, session: &mut AnySql) -> Result<Vec<String>, OpError> {
         let made = |trouble: Trouble| script(trouble.to_string());
-        let host = Host::new(&self.spec, self.setting(name), Statements::Known(self.prepared.clone())).map_err(made)?;
+        let host = Host::new(
+            &self.spec,
+            self.setting(name),
+            Statements::Known(self.prepared.clone()),
+        )
+        .map_err(made)?;
         let env = host.user(tid).map_err(made)?;
         let Some((coroutine, shared)) = host.command(&env, name).map_err(made)? else {
             return Err(script(format!("the script has no command `{name}`")));
@@ -121,7 +130,16 @@ impl Lua {
             return Ok(vec![]);
         }
         let (turn, mut course) = (self.turn(OTHERS + tid), Course::default());
-        let rest = play(&host, &coroutine, Reply::Go, &turn, &self.prepared, &mut course, session).await;
+        let rest = play(
+            &host,
+            &coroutine,
+            Reply::Go,
+            &turn,
+            &self.prepared,
+            &mut course,
+            session,
+        )
+        .await;
         match rest {
             Ok(Rest::Failed(mut error)) | Err(mut error) => {
                 error.outcome = Outcome::Fail(FailClass::Other);
@@ -144,7 +162,17 @@ impl Lua {
                 };
                 let coroutine = host.events().map_err(made)?;
                 thread.env = Some(env.clone());
-                match play(host, &coroutine, Reply::Begin(env), turn, &self.prepared, course, session).await? {
+                match play(
+                    host,
+                    &coroutine,
+                    Reply::Begin(env),
+                    turn,
+                    &self.prepared,
+                    course,
+                    session,
+                )
+                .await?
+                {
                     Rest::Failed(error) => return Err(error),
                     Rest::Ended | Rest::Over => coroutine,
                 }
@@ -193,7 +221,9 @@ impl Workload for Lua {
     }
 
     fn worker(&self, _worker: usize) -> Worker {
-        Worker { host: OnceCell::new() }
+        Worker {
+            host: OnceCell::new(),
+        }
     }
 
     fn thread(&self, _worker: &Worker, id: ThreadId) -> Thread {
@@ -273,9 +303,17 @@ impl Workload for Lua {
         };
         let Thread { turn, course, .. } = thread;
         let host = worker.host(self)?;
-        play(host, &coroutine, Reply::Stop, turn, &self.prepared, course, session)
-            .await
-            .map(drop)
+        play(
+            host,
+            &coroutine,
+            Reply::Stop,
+            turn,
+            &self.prepared,
+            course,
+            session,
+        )
+        .await
+        .map(drop)
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {

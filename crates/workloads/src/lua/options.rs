@@ -19,10 +19,18 @@ const RANDOM: [&str; 6] = [
 
 /// What the plan says of the random numbers, in the words of our own sysbench.
 pub fn random(spec: &LuaSpec) -> Result<SysbenchSpec, Trouble> {
-    let said = spec.options.iter().filter(|(name, _)| RANDOM.contains(&name.as_str()));
+    let said = spec
+        .options
+        .iter()
+        .filter(|(name, _)| RANDOM.contains(&name.as_str()));
     let said: Map<String, Json> = said.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let mut random: SysbenchSpec = serde_json::from_value(Json::Object(said))
-        .map_err(|error| refuse("options", format!("a `rand_` option cannot be: {error}"), "see `bakeoff workloads sysbench`"))?;
+    let mut random: SysbenchSpec = serde_json::from_value(Json::Object(said)).map_err(|error| {
+        refuse(
+            "options",
+            format!("a `rand_` option cannot be: {error}"),
+            "see `bakeoff workloads sysbench`",
+        )
+    })?;
     if let Some(rows) = spec.options.get("table_size").and_then(Json::as_u64) {
         random.table_size = rows.max(1);
     }
@@ -79,7 +87,11 @@ pub fn fill(lua: &Lua, env: &Table, spec: &LuaSpec) -> mlua::Result<Result<(), T
 
 fn unknown(name: &str, names: &[String]) -> Trouble {
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    refuse("options", format!("the script has no option `{name}`"), nearest(name, &known))
+    refuse(
+        "options",
+        format!("the script has no option `{name}`"),
+        nearest(name, &known),
+    )
 }
 
 /// Of the type that the default has, as sysbench reads it from a command line. A text takes what is written.

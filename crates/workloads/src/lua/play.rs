@@ -63,7 +63,9 @@ pub async fn play(
             }
             Ok(Asked::Ended) => return Ok(Rest::Ended),
             Ok(Asked::Over) => return Ok(Rest::Over),
-            Ok(Asked::Failed(None)) => return Ok(Rest::Failed(course.failure("an event failed without a reason"))),
+            Ok(Asked::Failed(None)) => {
+                return Ok(Rest::Failed(course.failure("an event failed without a reason")));
+            }
             Ok(Asked::Failed(Some(message))) => return Ok(Rest::Failed(script(message))),
             // A statement that failed where nothing is tried again, or an error of the script.
             Err(message) => return Err(course.failure(&message)),
@@ -137,7 +139,10 @@ async fn text(host: &Host, sql: &str, course: &mut Course, session: &mut AnySql)
         Kind::Write | Kind::Other => {}
     }
     course.open |= kind.opens(sql);
-    let done = session.execute_text(sql).await.map_err(|error| error.with_statement(sql))?;
+    let done = session
+        .execute_text(sql)
+        .await
+        .map_err(|error| error.with_statement(sql))?;
     kind.count(done.affected, &mut course.queries);
     Ok(Reply::Count(None))
 }
@@ -150,7 +155,9 @@ fn keep(host: &Host, cells: &Table, before: usize, row: &RowBuf) -> Result<(), S
             Some(Value::Text(text) | Value::Bytes(text)) => host.text(text)?,
             Some(other) => host.text(other.to_string().as_bytes())?,
         };
-        cells.raw_set(before + place + 1, text).map_err(|error| error.to_string())?;
+        cells
+            .raw_set(before + place + 1, text)
+            .map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -167,10 +174,16 @@ async fn execute(
         return Err(script("a statement that was never prepared"));
     };
     let statement = Statement(place as u32);
-    let texts: SmallVec<[Option<BorrowedBytes>; 4]> = given.iter().map(|value| Some(value.as_string()?.as_bytes())).collect();
+    let texts: SmallVec<[Option<BorrowedBytes>; 4]> = given
+        .iter()
+        .map(|value| Some(value.as_string()?.as_bytes()))
+        .collect();
     let mut values: SmallVec<[Value<'_>; 4]> = SmallVec::new();
     for (value, text) in given.iter().zip(&texts) {
-        values.push(parameter(value, text.as_ref()).ok_or_else(|| script("a parameter is neither a number nor a text"))?);
+        values.push(
+            parameter(value, text.as_ref())
+                .ok_or_else(|| script("a parameter is neither a number nor a text"))?,
+        );
     }
     match kind {
         Kind::Begin | Kind::Commit | Kind::Rollback => course.transaction(*kind, session).await,
@@ -194,7 +207,9 @@ fn parameter<'v>(value: &LuaValue, text: Option<&'v BorrowedBytes>) -> Option<Va
         (LuaValue::Nil, _) => Value::Null,
         (LuaValue::Boolean(value), _) => Value::Bool(*value),
         (LuaValue::Integer(value), _) => Value::Int(*value),
-        (LuaValue::Number(value), _) if value.fract() == 0.0 && value.abs() < 9e15 => Value::Int(*value as i64),
+        (LuaValue::Number(value), _) if value.fract() == 0.0 && value.abs() < 9e15 => {
+            Value::Int(*value as i64)
+        }
         (LuaValue::Number(value), _) => Value::Float(*value),
         _ => return None,
     })

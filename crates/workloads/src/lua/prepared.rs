@@ -69,7 +69,10 @@ mod tests {
     #[test]
     fn the_same_text_is_prepared_once() {
         let mut prepared = Prepared::default();
-        assert_eq!([prepared.add("a"), prepared.add("b"), prepared.add("a")], [0, 1, 0]);
+        assert_eq!(
+            [prepared.add("a"), prepared.add("b"), prepared.add("a")],
+            [0, 1, 0]
+        );
         assert_eq!((prepared.place("b"), prepared.place("c")), (Some(1), None));
     }
 }

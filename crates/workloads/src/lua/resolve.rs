@@ -84,7 +84,11 @@ fn label(spec: &LuaSpec) -> String {
         other => format!("{name} {other}"),
     };
     let options: Vec<String> = spec.options.iter().map(shown).collect();
-    let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(", ")) };
+    let options = if options.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", options.join(", "))
+    };
     format!("Lua {}{options}{UNCHECKED}", name(spec))
 }
 

@@ -1,7 +1,7 @@
 //! A script tried without a database: which statements its threads prepare, and which tables it makes.
 use super::host::{Asked, Host, Reply, Setting, Statements, Turn};
-use super::random::seeded;
 use super::prepared::Prepared;
+use super::random::seeded;
 use crate::prelude::*;
 use crate::statement_kind::creates;
 use crate::trouble::refuse;
@@ -53,15 +53,27 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
             return Err(refuse("script", "the script has no function `prepare`", hint));
         };
         let mut each = |sql: &str| {
-            found.extend(creates(sql).map(str::to_owned).filter(|name| !found.contains(name)));
+            found.extend(
+                creates(sql)
+                    .map(str::to_owned)
+                    .filter(|name| !found.contains(name)),
+            );
             late = begun.elapsed() > LONGEST;
             !late
         };
         if let Err(message) = until(&host, &coroutine, Reply::Go, &mut each) {
-            return Err(refuse("script", format!("`prepare` failed in a trial without a database: {message}"), NAMED));
+            return Err(refuse(
+                "script",
+                format!("`prepare` failed in a trial without a database: {message}"),
+                NAMED,
+            ));
         }
         if late {
-            let what = format!("`prepare` made {} tables in the first {} s, and may make more", found.len(), LONGEST.as_secs());
+            let what = format!(
+                "`prepare` made {} tables in the first {} s, and may make more",
+                found.len(),
+                LONGEST.as_secs()
+            );
             return Err(refuse("creates", what, NAMED));
         }
         if !shared {
@@ -69,7 +81,11 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
         }
     }
     match found.is_empty() {
-        true => Err(refuse("creates", "`prepare` makes no tables, as far as its statements tell", NAMED)),
+        true => Err(refuse(
+            "creates",
+            "`prepare` makes no tables, as far as its statements tell",
+            NAMED,
+        )),
         false => Ok(found),
     }
 }
@@ -86,7 +102,12 @@ pub fn prepare<'d>(spec: &LuaSpec, dialect: &'d str) -> Setting<'d> {
 }
 
 /// Answers everything with nothing until the coroutine rests, or `each` statement says that it is enough.
-fn until(host: &Host, coroutine: &Thread, begin: Reply, each: &mut dyn FnMut(&str) -> bool) -> Result<(), String> {
+fn until(
+    host: &Host,
+    coroutine: &Thread,
+    begin: Reply,
+    each: &mut dyn FnMut(&str) -> bool,
+) -> Result<(), String> {
     let turn = Turn {
         random: RefCell::new(seeded(0, 0)),
         unique: Cell::new(0),
@@ -109,14 +130,17 @@ pub fn named(creates: &[String]) -> Result<Vec<String>, Trouble> {
         let what = format!("`{name}` is no name of a table, and no range of them");
         refuse("creates", what, "creates = [\"sbtest{1..10}\"]")
     };
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let mut names = vec![];
     for one in creates {
         let Some((before, rest)) = one.split_once('{') else {
             names.push(one.clone());
             continue;
         };
-        let range = rest.split_once('}').and_then(|(range, after)| Some((range.split_once("..")?, after)));
+        let range = rest
+            .split_once('}')
+            .and_then(|(range, after)| Some((range.split_once("..")?, after)));
         let Some(((first, last), after)) = range else {
             return Err(wrong(one));
         };

@@ -1,4 +1,5 @@
 //! What a log has captured: statements in the order of their times, and which session each belongs to.
+use super::allowed::is_sent;
 use super::digest::digest;
 use crate::statement_kind::Kind;
 use std::collections::HashMap;
@@ -11,6 +12,10 @@ pub struct Capture {
     pub sessions: Vec<Session>,
     /// Statements of one form, which differ in their numbers and texts alone.
     pub forms: Vec<Form>,
+    /// Statements that are not sent.
+    pub left_out: u64,
+    /// One of them.
+    pub left_out_first: String,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +83,9 @@ impl Capture {
         let mut order: Vec<u32> = (0..self.sessions.len() as u32).collect();
         order.sort_by_key(|session| self.first_us(*session as usize));
         let mut dealt = vec![vec![]; users as usize];
-        let mut free: std::collections::BinaryHeap<_> = (0..users as usize).map(|user| std::cmp::Reverse((0, user))).collect();
+        let mut free: std::collections::BinaryHeap<_> = (0..users as usize)
+            .map(|user| std::cmp::Reverse((0, user)))
+            .collect();
         for session in order {
             if let Some(std::cmp::Reverse((_, user))) = free.pop() {
                 dealt[user].push(session);
@@ -93,9 +100,12 @@ impl Capture {
 #[derive(Default)]
 pub struct Builder {
     made: Capture,
+    /// Whatever the log says is sent.
+    pub unchecked: bool,
     /// The log's session, by its own number: its place among `sessions`.
     open: HashMap<u64, usize>,
-    forms: HashMap<String, u32>,
+    /// By its text; none: it is not sent.
+    forms: HashMap<String, Option<u32>>,
     first_us: Option<u64>,
 }
 
@@ -106,25 +116,18 @@ impl Builder {
         if sql.is_empty() {
             return;
         }
+        let Some(form) = self.form(sql) else {
+            self.made.left_out += 1;
+            if self.made.left_out == 1 {
+                self.made.left_out_first = sql.chars().take(60).collect();
+            }
+            return;
+        };
         let made = &mut self.made;
         let place = *self.open.entry(session).or_insert_with(|| {
             made.sessions.push(Session::default());
             made.sessions.len() - 1
         });
-        let text = digest(sql);
-        let form = match self.forms.get(&text) {
-            Some(form) => *form,
-            None => {
-                let form = made.forms.len() as u32;
-                made.forms.push(Form {
-                    text: text.clone(),
-                    kind: Kind::of(sql),
-                    count: 0,
-                });
-                self.forms.insert(text, form);
-                form
-            }
-        };
         made.forms[form as usize].count += 1;
         let first_us = *self.first_us.get_or_insert(at_us);
         made.sessions[place].statements.push(made.statements.len() as u32);
@@ -139,9 +142,27 @@ impl Builder {
         made.text.push_str(sql);
     }
 
+    fn form(&mut self, sql: &str) -> Option<u32> {
+        let text = digest(sql);
+        if let Some(known) = self.forms.get(&text) {
+            return *known;
+        }
+        let kind = Kind::of(sql);
+        let forms = &mut self.made.forms;
+        let form = (self.unchecked || is_sent(&text, kind)).then_some(forms.len() as u32);
+        self.forms.insert(text.clone(), form);
+        if form.is_some() {
+            forms.push(Form { text, kind, count: 0 });
+        }
+        form
+    }
+
     /// The last statement of a session was answered with an error.
     pub fn failed(&mut self, session: u64) {
-        let last = self.open.get(&session).and_then(|place| self.made.sessions[*place].statements.last());
+        let last = self
+            .open
+            .get(&session)
+            .and_then(|place| self.made.sessions[*place].statements.last());
         if let Some(last) = last {
             self.made.statements[*last as usize].failed = true;
         }
@@ -188,10 +209,16 @@ mod tests {
         let capture = builder.finish(0);
         let sessions: Vec<_> = capture.sessions.iter().map(|s| s.statements.clone()).collect();
         assert_eq!(sessions, [vec![0, 2], vec![1], vec![3]]);
-        assert_eq!(capture.statements.iter().map(|s| s.at_us).collect::<Vec<_>>(), [0, 1_000_000, 2_000_000, 4_000_000]);
+        assert_eq!(
+            capture.statements.iter().map(|s| s.at_us).collect::<Vec<_>>(),
+            [0, 1_000_000, 2_000_000, 4_000_000]
+        );
         assert_eq!(capture.sql(&capture.statements[2]), "select  2");
         assert!(capture.statements[2].failed && !capture.statements[0].failed);
-        assert_eq!(capture.forms.iter().map(|f| f.count).collect::<Vec<_>>(), [2, 1, 1]);
+        assert_eq!(
+            capture.forms.iter().map(|f| f.count).collect::<Vec<_>>(),
+            [2, 1, 1]
+        );
         assert_eq!(capture.sessions_at_once(), 2);
         assert_eq!(capture.dealt(1), [vec![0, 1, 2]]);
         assert_eq!(capture.dealt(2), [vec![0, 2], vec![1]]);

@@ -19,7 +19,9 @@ pub fn digest(sql: &str) -> String {
                 end
             }
             b'-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            }
             b'0'..=b'9' => {
                 value(&mut form);
                 let end = |c: char| !(c.is_ascii_alphanumeric() || c == '.');
@@ -33,7 +35,10 @@ pub fn digest(sql: &str) -> String {
             }
             _ if byte == b'_' || byte.is_ascii_alphabetic() || !byte.is_ascii() => {
                 let end = |c: char| !(c == '_' || c == '$' || c.is_alphanumeric());
-                let end = rest.find(end).unwrap_or(rest.len()).max(rest.chars().next().map_or(1, char::len_utf8));
+                let end = rest
+                    .find(end)
+                    .unwrap_or(rest.len())
+                    .max(rest.chars().next().map_or(1, char::len_utf8));
                 word(&mut form, &rest[..end]);
                 end
             }
@@ -68,7 +73,12 @@ fn value(form: &mut String) {
         }
     }
     // A number with a sign.
-    if form.ends_with("(-") || form.ends_with("= -") || form.ends_with("=-") || form.ends_with(",-") || form.ends_with(", -") {
+    if form.ends_with("(-")
+        || form.ends_with("= -")
+        || form.ends_with("=-")
+        || form.ends_with(",-")
+        || form.ends_with(", -")
+    {
         form.pop();
         return value(form);
     }
@@ -83,7 +93,9 @@ fn one_row(form: &mut String) {
         return;
     }
     let before = form[..open].trim_end();
-    let Some(before) = before.strip_suffix(',') else { return };
+    let Some(before) = before.strip_suffix(',') else {
+        return;
+    };
     let end = before.trim_end().len();
     if form[..end].ends_with(&row) {
         form.truncate(end);
@@ -112,11 +124,26 @@ mod tests {
     #[test]
     fn statements_that_differ_in_values_have_one_form() {
         for (sql, form) in [
-            ("SELECT c FROM sbtest1 WHERE id=5017", "SELECT c FROM sbtest1 WHERE id=?"),
-            ("SELECT  c\n FROM t WHERE a = 'it''s' AND b = \"x\\\"y\"", "SELECT c FROM t WHERE a = ? AND b = ?"),
-            ("SELECT a1 FROM t WHERE k IN (1, 2,3 , 4)", "SELECT a1 FROM t WHERE k IN (?, ...)"),
-            ("INSERT INTO t (a, b) VALUES (1, 'x'), (2, 'y'),(3,'z')", "INSERT INTO t (a, b) VALUES (?, ...)"),
-            ("UPDATE t SET a = -1, b=-2.5e3 /* why */ WHERE i = 0xFF -- end", "UPDATE t SET a = ?, b=? WHERE i = ?"),
+            (
+                "SELECT c FROM sbtest1 WHERE id=5017",
+                "SELECT c FROM sbtest1 WHERE id=?",
+            ),
+            (
+                "SELECT  c\n FROM t WHERE a = 'it''s' AND b = \"x\\\"y\"",
+                "SELECT c FROM t WHERE a = ? AND b = ?",
+            ),
+            (
+                "SELECT a1 FROM t WHERE k IN (1, 2,3 , 4)",
+                "SELECT a1 FROM t WHERE k IN (?, ...)",
+            ),
+            (
+                "INSERT INTO t (a, b) VALUES (1, 'x'), (2, 'y'),(3,'z')",
+                "INSERT INTO t (a, b) VALUES (?, ...)",
+            ),
+            (
+                "UPDATE t SET a = -1, b=-2.5e3 /* why */ WHERE i = 0xFF -- end",
+                "UPDATE t SET a = ?, b=? WHERE i = ?",
+            ),
             ("SELECT `c 1` FROM t", "SELECT `c 1` FROM t"),
             ("SELECT 'never closed", "SELECT ?"),
         ] {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// The file, its size and age when it was read, and as what.
-type Version = (String, u64, SystemTime, LogFormat);
+type Version = (String, u64, SystemTime, LogFormat, bool);
 
 /// The one that was read last: a plan asks of the same one for each of its cells.
 static READ: Mutex<Option<(Version, Arc<Capture>)>> = Mutex::new(None);
@@ -21,7 +21,11 @@ const LINES_LOOKED_AT: usize = 200;
 
 pub fn read(spec: &ReplaySpec) -> Result<Arc<Capture>, Trouble> {
     let Some(log) = &spec.log else {
-        return Err(refuse("log", "there is no log to replay", "log = \"general.log\""));
+        return Err(refuse(
+            "log",
+            "there is no log to replay",
+            "log = \"general.log\"",
+        ));
     };
     let unreadable = |error: io::Error| {
         let what = format!("{} cannot be read: {error}", log.name);
@@ -33,33 +37,51 @@ pub fn read(spec: &ReplaySpec) -> Result<Arc<Capture>, Trouble> {
     }
     if log.size_bytes != 0 && log.size_bytes != found.len() {
         let what = format!("{} is not what it was when the plan was read", log.name);
-        return Err(refuse("log", what, "let it be while a plan runs: copy a log that still grows"));
+        return Err(refuse(
+            "log",
+            what,
+            "let it be while a plan runs: copy a log that still grows",
+        ));
     }
     let modified = found.modified().map_err(unreadable)?;
-    let version = (log.path.clone(), found.len(), modified, spec.log_format);
+    let version = (
+        log.path.clone(),
+        found.len(),
+        modified,
+        spec.log_format,
+        spec.unchecked_sql,
+    );
     let mut last = READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, capture)) = &*last
         && *known == version
     {
         return Ok(capture.clone());
     }
-    let capture = Arc::new(read_whole(&log.name, &log.path, spec.log_format)?);
+    let capture = Arc::new(read_whole(&log.name, &log.path, spec)?);
     *last = Some((version, capture.clone()));
     Ok(capture)
 }
 
-fn read_whole(name: &str, path: &str, format: LogFormat) -> Result<Capture, Trouble> {
-    let unreadable = |error: io::Error| refuse("log", format!("{name} cannot be read: {error}"), "see the file");
+fn read_whole(name: &str, path: &str, spec: &ReplaySpec) -> Result<Capture, Trouble> {
+    let unreadable =
+        |error: io::Error| refuse("log", format!("{name} cannot be read: {error}"), "see the file");
     let mut input = BufReader::with_capacity(BUFFER_BYTES, File::open(path).map_err(unreadable)?);
-    let format = match format {
+    let format = match spec.log_format {
         LogFormat::Auto => guessed(&mut input).map_err(unreadable)?.ok_or_else(|| {
             let what = format!("{name} looks like no log that is known");
-            refuse("log_format", what, "say which it is: log_format = \"general\", \"slow\", \"csvlog\" or \"jsonlog\"")
+            refuse(
+                "log_format",
+                what,
+                "say which it is: log_format = \"general\", \"slow\", \"csvlog\" or \"jsonlog\"",
+            )
         })?,
         said => said,
     };
     input.rewind().map_err(unreadable)?;
-    let mut builder = Builder::default();
+    let mut builder = Builder {
+        unchecked: spec.unchecked_sql,
+        ..Builder::default()
+    };
     let resolution_us = match format {
         LogFormat::Slow => mysql_logs::read_slow(&mut input, &mut builder).map_err(|error| error.to_string()),
         LogFormat::Csvlog => postgresql_logs::read_csv(&mut input, &mut builder),
@@ -68,10 +90,20 @@ fn read_whole(name: &str, path: &str, format: LogFormat) -> Result<Capture, Trou
             mysql_logs::read_general(&mut input, &mut builder).map_err(|error| error.to_string())
         }
     };
-    let resolution_us = resolution_us.map_err(|what| refuse("log", format!("{name}, {what}"), "is it whole, and of `log_format`?"))?;
+    let resolution_us = resolution_us.map_err(|what| {
+        refuse(
+            "log",
+            format!("{name}, {what}"),
+            "is it whole, and of `log_format`?",
+        )
+    })?;
     let capture = builder.finish(resolution_us);
     match capture.statements.is_empty() {
-        true => Err(refuse("log", format!("{name} has no statements"), "see the page of `replay` for what a server has to log")),
+        true => Err(refuse(
+            "log",
+            format!("{name} has no statements"),
+            "see the page of `replay` for what a server has to log",
+        )),
         false => Ok(capture),
     }
 }

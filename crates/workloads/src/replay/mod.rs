@@ -1,8 +1,9 @@
 //! A captured log, replayed: its statements as they were sent, with their sessions, at their pace or another.
 //!
 //! This file is the table of contents. `log` reads a file, `mysql_logs` and `postgresql_logs` its lines; `capture` is what they
-//! say, `digest` which statements are alike; `resolve` decides a plan's options. A captured session is replayed in a session of its
+//! say, `digest` which statements are alike, `allowed` which are sent; `resolve` decides a plan's options. A captured session is replayed in a session of its
 //! own, by one user, who takes another when it has ended.
+mod allowed;
 mod capture;
 mod digest;
 mod log;
@@ -64,7 +65,12 @@ pub struct Thread {
 
 impl Replay {
     /// `dialect`: the name of the driver's. `threads`: of a run's client; `None` in the phases before and after it.
-    pub fn new(spec: &ReplaySpec, client: ClientSpec, dialect: &str, threads: Option<u32>) -> Result<Self, Trouble> {
+    pub fn new(
+        spec: &ReplaySpec,
+        client: ClientSpec,
+        dialect: &str,
+        threads: Option<u32>,
+    ) -> Result<Self, Trouble> {
         check_client(client)?;
         check_bounds(spec, "workload")?;
         let (capture, schema) = (log::read(spec)?, resolve::setup(spec, dialect)?);
@@ -86,7 +92,9 @@ impl Replay {
 
     fn at(&self, thread: &Thread) -> Option<&Captured> {
         let session = *self.dealt[thread.user].get(thread.session)?;
-        let place = self.capture.sessions[session as usize].statements.get(thread.place)?;
+        let place = self.capture.sessions[session as usize]
+            .statements
+            .get(thread.place)?;
         self.capture.statements.get(*place as usize)
     }
 
@@ -133,7 +141,10 @@ impl Workload for Replay {
     /// Of the statements of its sessions, however many are asked in all: `operations` beyond the log's have no statement.
     fn share(&self, id: ThreadId, operations: u64) -> Option<u64> {
         let sessions = &self.dealt[id.stream as usize % self.dealt.len()];
-        let own: u64 = sessions.iter().map(|one| self.capture.sessions[*one as usize].statements.len() as u64).sum();
+        let own: u64 = sessions
+            .iter()
+            .map(|one| self.capture.sessions[*one as usize].statements.len() as u64)
+            .sum();
         let all = self.capture.statements.len() as u64;
         let asked = operations * u64::from(self.client.count);
         Some(if asked >= all { own } else { own * asked / all })
@@ -174,16 +185,29 @@ impl Workload for Replay {
         probe: &mut dyn Probe,
     ) -> Result<Answer<'_>, OpError> {
         let Some(captured) = self.at(thread) else {
-            return Err(OpError::fail(FailClass::Other, "LOG", "the log has no more statements"));
+            return Err(OpError::fail(
+                FailClass::Other,
+                "LOG",
+                "the log has no more statements",
+            ));
         };
-        let (sql, kind) = (self.capture.sql(captured), self.capture.forms[captured.form as usize].kind);
+        let (sql, kind) = (
+            self.capture.sql(captured),
+            self.capture.forms[captured.form as usize].kind,
+        );
         let (mut rows, mut affected) = (None, None);
         let done = match kind {
             Kind::Begin => session.begin(Access::default()).await,
             Kind::Commit => session.commit().await,
             Kind::Rollback => session.rollback().await,
-            Kind::Read => session.query_text(sql, &mut |_| {}).await.map(|found| rows = Some(found)),
-            Kind::Write | Kind::Other => session.execute_text(sql).await.map(|done| affected = done.affected),
+            Kind::Read => session
+                .query_text(sql, &mut |_| {})
+                .await
+                .map(|found| rows = Some(found)),
+            Kind::Write | Kind::Other => session
+                .execute_text(sql)
+                .await
+                .map(|done| affected = done.affected),
         };
         done.map_err(|error| error.with_statement(sql))?;
         let mut queries = Queries::default();
@@ -192,8 +216,13 @@ impl Workload for Replay {
         if captured.failed {
             return Ok(Answer::Wrong(NO_ERROR));
         }
-        let differs = self.spec.compare_rows && rows.is_some() && captured.rows.is_some() && rows != captured.rows;
-        Ok(if differs { Answer::Wrong(OTHER_ROWS) } else { Answer::Right })
+        let differs =
+            self.spec.compare_rows && rows.is_some() && captured.rows.is_some() && rows != captured.rows;
+        Ok(if differs {
+            Answer::Wrong(OTHER_ROWS)
+        } else {
+            Answer::Right
+        })
     }
 
     #[inline]

@@ -63,7 +63,10 @@ fn entry<'l>(line: &'l str, at_us: &mut u64) -> Option<Entry<'l>> {
     let rest = rest.trim_start();
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let session = rest[..digits].parse().ok()?;
-    let (command, argument) = rest[digits..].strip_prefix(' ')?.split_once('\t').unwrap_or((&rest[digits + 1..], ""));
+    let (command, argument) = rest[digits..]
+        .strip_prefix(' ')?
+        .split_once('\t')
+        .unwrap_or((&rest[digits + 1..], ""));
     let command = command.trim();
     if !command.starts_with(|c: char| c.is_ascii_uppercase()) || command.len() > 20 {
         return None;
@@ -92,7 +95,11 @@ pub fn moment(text: &str) -> Option<(u64, bool)> {
     let time = time.split_once(['+', '-']).map_or(time, |(time, _)| time);
     let (year, month, day) = match date.split('-').collect::<Vec<_>>()[..] {
         [year, month, day] => (number(year)?, small(month)?, small(day)?),
-        [short] if short.len() == 6 && short.is_ascii() => (2000 + number(&short[..2])?, small(&short[2..4])?, small(&short[4..])?),
+        [short] if short.len() == 6 && short.is_ascii() => (
+            2000 + number(&short[..2])?,
+            small(&short[2..4])?,
+            small(&short[4..])?,
+        ),
         _ => return None,
     };
     let [hour, minute, second] = time.split(':').collect::<Vec<_>>()[..] else {
@@ -133,7 +140,9 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
         let words = line.trim();
         if let Some(header) = header {
             match header.trim().strip_prefix("administrator command:") {
-                Some(command) if command.trim() == "Quit;" || command.trim() == "Quit" => found.push(said.ended(None)),
+                Some(command) if command.trim() == "Quit;" || command.trim() == "Quit" => {
+                    found.push(said.ended(None))
+                }
                 Some(_) => {}
                 None => said.read(header),
             }
@@ -206,7 +215,12 @@ impl Said {
         let rows = self.rows_sent.take();
         Ended {
             session: self.session,
-            began_us: if self.exact { by_time.or(by_timestamp) } else { by_timestamp.or(by_time) }.unwrap_or_default(),
+            began_us: if self.exact {
+                by_time.or(by_timestamp)
+            } else {
+                by_timestamp.or(by_time)
+            }
+            .unwrap_or_default(),
             statement: sql.map(|sql| {
                 let rows = rows.filter(|_| Kind::of(&sql) == Kind::Read);
                 (sql, rows)
@@ -217,7 +231,11 @@ impl Said {
 
 /// Where the log tells which schema the next statement is of.
 fn is_use(line: &str) -> bool {
-    line.len() > 4 && line.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("use ")) && line.ends_with(';')
+    line.len() > 4
+        && line
+            .get(..4)
+            .is_some_and(|word| word.eq_ignore_ascii_case("use "))
+        && line.ends_with(';')
 }
 
 /// What a server writes when it opens the log.
@@ -233,7 +251,8 @@ fn read_line(input: &mut dyn BufRead, line: &mut String) -> io::Result<bool> {
     while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         bytes.pop();
     }
-    *line = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    *line = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Ok(read > 0)
 }
 
@@ -249,7 +268,11 @@ mod tests {
     }
 
     fn told(capture: &Capture) -> Vec<(u64, &str)> {
-        capture.statements.iter().map(|one| (one.at_us, capture.sql(one))).collect()
+        capture
+            .statements
+            .iter()
+            .map(|one| (one.at_us, capture.sql(one)))
+            .collect()
     }
 
     #[test]
@@ -263,7 +286,11 @@ mod tests {
             2026-11-28T05:00:01.100200Z\t    8 Quit\t\n\
             2026-11-28T05:00:02.000200Z\t    8 Query\tSELECT 2\n";
         let capture = read(read_general, log);
-        let expected = [(0, "SELECT 1"), (1_000_000, "SELECT 5,\n'two lines'"), (2_000_000, "SELECT 2")];
+        let expected = [
+            (0, "SELECT 1"),
+            (1_000_000, "SELECT 5,\n'two lines'"),
+            (2_000_000, "SELECT 2"),
+        ];
         assert_eq!(told(&capture), expected);
         assert_eq!(capture.sessions.len(), 3);
     }
@@ -277,7 +304,14 @@ mod tests {
             261128  5:00:03\t     4 Execute\tUPDATE t SET a = 1\n\
             \t\t     4 Quit\t\n";
         let capture = read(read_general, log);
-        assert_eq!(told(&capture), [(0, "SELECT 1"), (500_000, "SELECT 2"), (3_000_000, "UPDATE t SET a = 1")]);
+        assert_eq!(
+            told(&capture),
+            [
+                (0, "SELECT 1"),
+                (500_000, "SELECT 2"),
+                (3_000_000, "UPDATE t SET a = 1")
+            ]
+        );
     }
 
     #[test]
@@ -292,8 +326,14 @@ mod tests {
             # Query_time: 0.000000  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n\
             SET timestamp=1795842001;\n# administrator command: Quit;\n";
         let capture = read(read_slow, log);
-        assert_eq!(told(&capture), [(0, "DELETE FROM t\nWHERE a = 1"), (400_000, "SELECT 1")]);
-        assert_eq!(capture.statements.iter().map(|one| one.rows).collect::<Vec<_>>(), [None, Some(3)]);
+        assert_eq!(
+            told(&capture),
+            [(0, "DELETE FROM t\nWHERE a = 1"), (400_000, "SELECT 1")]
+        );
+        assert_eq!(
+            capture.statements.iter().map(|one| one.rows).collect::<Vec<_>>(),
+            [None, Some(3)]
+        );
     }
 
     #[test]

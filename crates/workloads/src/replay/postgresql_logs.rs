@@ -34,7 +34,10 @@ pub fn is_json(line: &str) -> bool {
 pub fn is_csv(line: &str) -> bool {
     let mut columns = line.split(',');
     let time = columns.next().unwrap_or_default();
-    moment_of(time).is_some() && columns.nth(SESSION - 1).is_some_and(|session| session.contains('.'))
+    moment_of(time).is_some()
+        && columns
+            .nth(SESSION - 1)
+            .is_some_and(|session| session.contains('.'))
 }
 
 /// Returns how coarse the times are.
@@ -43,7 +46,8 @@ pub fn read_json(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, 
     for (number, line) in input.lines().enumerate() {
         let line = line.map_err(|error| error.to_string())?;
         if !line.trim().is_empty() {
-            let line: Line = serde_json::from_str(&line).map_err(|error| format!("line {}: {error}", number + 1))?;
+            let line: Line =
+                serde_json::from_str(&line).map_err(|error| format!("line {}: {error}", number + 1))?;
             reading.take(&line);
         }
     }
@@ -56,7 +60,10 @@ pub fn read_csv(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, S
         null: vec![],
     };
     let (mut rows, mut reading) = (Reader::new(input, format, Place::FIRST), Reading::default());
-    while rows.advance().map_err(|wrong| format!("line {}: {}", wrong.line, wrong.what))? {
+    while rows
+        .advance()
+        .map_err(|wrong| format!("line {}: {}", wrong.line, wrong.what))?
+    {
         let mut line = Line::default();
         for (column, value) in rows.values().enumerate() {
             let place = match column {
@@ -93,7 +100,9 @@ impl Reading {
     fn take(&mut self, line: &Line) {
         let next = self.sessions.len() as u64;
         let session = *self.sessions.entry(line.session_id.clone()).or_insert(next);
-        let Some(at_us) = moment_of(&line.timestamp) else { return };
+        let Some(at_us) = moment_of(&line.timestamp) else {
+            return;
+        };
         if line.error_severity == "ERROR" {
             return self.told.push((session, at_us, Told::Error));
         }
@@ -107,8 +116,15 @@ impl Reading {
             self.told.push((session, at_us, Told::End));
         } else if let Some(sql) = message.strip_prefix("statement: ") {
             self.told.push((session, at_us, Told::Statement(sql.to_owned())));
-        } else if let Some((_, sql)) = message.strip_prefix("execute ").and_then(|rest| rest.split_once(": ")) {
-            self.told.push((session, at_us, Told::Statement(with_parameters(sql, &line.detail))));
+        } else if let Some((_, sql)) = message
+            .strip_prefix("execute ")
+            .and_then(|rest| rest.split_once(": "))
+        {
+            self.told.push((
+                session,
+                at_us,
+                Told::Statement(with_parameters(sql, &line.detail)),
+            ));
         }
     }
 
@@ -134,14 +150,23 @@ fn moment_of(time: &str) -> Option<u64> {
 
 /// The statement with its parameters in their places. `detail`: `Parameters: $1 = '5', $2 = NULL`.
 fn with_parameters(sql: &str, detail: &str) -> String {
-    let Some((_, listed)) = detail.split_once(": ").filter(|(word, _)| word.eq_ignore_ascii_case("parameters")) else {
+    let Some((_, listed)) = detail
+        .split_once(": ")
+        .filter(|(word, _)| word.eq_ignore_ascii_case("parameters"))
+    else {
         return sql.to_owned();
     };
     let values = values(listed);
     let (mut text, mut rest, mut quote) = (String::new(), sql, None);
     while let Some(c) = rest.chars().next() {
-        let digits = rest[c.len_utf8()..].bytes().take_while(u8::is_ascii_digit).count();
-        let value = rest.get(1..1 + digits).filter(|_| c == '$' && quote.is_none()).and_then(|number| number.parse().ok());
+        let digits = rest[c.len_utf8()..]
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count();
+        let value = rest
+            .get(1..1 + digits)
+            .filter(|_| c == '$' && quote.is_none())
+            .and_then(|number| number.parse().ok());
         if let Some(value) = value.and_then(|number: usize| values.get(number.wrapping_sub(1))) {
             text.push_str(value);
             rest = &rest[1 + digits..];
@@ -182,7 +207,11 @@ mod tests {
     use super::*;
 
     fn told(capture: &super::super::capture::Capture) -> Vec<(u64, &str, bool)> {
-        capture.statements.iter().map(|one| (one.at_us, capture.sql(one), one.failed)).collect()
+        capture
+            .statements
+            .iter()
+            .map(|one| (one.at_us, capture.sql(one), one.failed))
+            .collect()
     }
 
     #[test]
@@ -214,8 +243,14 @@ mod tests {
 
     #[test]
     fn values_stand_as_they_were_logged() {
-        assert_eq!(values("$1 = '5', $2 = NULL, $3 = 'a'''"), ["'5'", "NULL", "'a'''"]);
+        assert_eq!(
+            values("$1 = '5', $2 = NULL, $3 = 'a'''"),
+            ["'5'", "NULL", "'a'''"]
+        );
         assert_eq!(with_parameters("SELECT $1, $2", ""), "SELECT $1, $2");
-        assert_eq!(with_parameters("SELECT $12, $1", "parameters: $1 = '5'"), "SELECT $12, '5'");
+        assert_eq!(
+            with_parameters("SELECT $12, $1", "parameters: $1 = '5'"),
+            "SELECT $12, '5'"
+        );
     }
 }

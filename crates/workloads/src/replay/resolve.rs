@@ -52,15 +52,29 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let schema = setup(&spec, dialect)?;
     let (names, _) = operations(&capture);
     let needs = needs();
-    let shape = json!({"setup": schema.make.iter().map(|one| &one.sql).collect::<Vec<_>>(), "tables": spec.tables});
+    let unchecked = if spec.unchecked_sql { UNCHECKED } else { "" };
+    let shape =
+        json!({"setup": schema.make.iter().map(|one| &one.sql).collect::<Vec<_>>(), "tables": spec.tables});
     let resolved = Resolved {
-        label: format!("replay of {}{UNCHECKED}", spec.log.as_ref().map_or("", |log| &log.name)),
+        label: format!(
+            "replay of {}{unchecked}",
+            spec.log.as_ref().map_or("", |log| &log.name)
+        ),
         tables: tables(&spec, &schema, &capture)?,
         operations: names,
-        writes: capture.forms.iter().any(|form| form.kind != crate::statement_kind::Kind::Read),
+        writes: capture
+            .forms
+            .iter()
+            .any(|form| form.kind != crate::statement_kind::Kind::Read),
         replaces_sessions: true,
         advice: advice(&capture),
-        ..usual(&KIND, request, shape, &needs, WorkloadSpec::Replay(Box::new(spec.clone())))
+        ..usual(
+            &KIND,
+            request,
+            shape,
+            &needs,
+            WorkloadSpec::Replay(Box::new(spec.clone())),
+        )
     };
     Ok((resolved, needs))
 }
@@ -72,9 +86,17 @@ fn advice(capture: &Capture) -> Vec<String> {
         capture.sessions.len(),
         capture.sessions_at_once()
     )];
+    if capture.left_out > 0 {
+        advice.push(format!(
+            "{} statements of the log are left out, because they do more than ask and change rows in the plan's schema, such as: {}",
+            capture.left_out, capture.left_out_first
+        ));
+    }
     let failed = capture.statements.iter().filter(|one| one.failed).count();
     if failed > 0 {
-        advice.push(format!("{failed} statements failed when they were captured: those that succeed now are wrong answers"));
+        advice.push(format!(
+            "{failed} statements failed when they were captured: those that succeed now are wrong answers"
+        ));
     }
     advice
 }
@@ -104,10 +126,17 @@ pub fn tables(spec: &ReplaySpec, schema: &Schema, capture: &Capture) -> Result<V
     };
     match spec.tables.is_empty() {
         false => spec.tables.iter().for_each(|name| add(name)),
-        true => capture.forms.iter().for_each(|form| named(&form.text).into_iter().for_each(&mut add)),
+        true => capture
+            .forms
+            .iter()
+            .for_each(|form| named(&form.text).into_iter().for_each(&mut add)),
     }
     match found.is_empty() {
-        true => Err(refuse("tables", "the log's statements name no table", "name those that they use: tables = [\"orders\"]")),
+        true => Err(refuse(
+            "tables",
+            "the log's statements name no table",
+            "name those that they use: tables = [\"orders\"]",
+        )),
         false => Ok(found),
     }
 }
@@ -121,10 +150,15 @@ fn named(form: &str) -> Vec<&str> {
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ';'))
         .filter(|word| !word.is_empty())
         .collect();
-    let is = |at: usize, all: &[&str]| words.get(at).is_some_and(|word| all.iter().any(|one| word.eq_ignore_ascii_case(one)));
+    let is = |at: usize, all: &[&str]| {
+        words
+            .get(at)
+            .is_some_and(|word| all.iter().any(|one| word.eq_ignore_ascii_case(one)))
+    };
     let mut found = vec![];
     for at in 0..words.len() {
-        let names = is(at, &["from", "join", "into"]) || (is(at, &["update"]) && !(at > 0 && is(at - 1, &["for", "key", "do", "no"])));
+        let names = is(at, &["from", "join", "into"])
+            || (is(at, &["update"]) && !(at > 0 && is(at - 1, &["for", "key", "do", "no"])));
         let mut place = at + 1;
         while names && let Some(word) = words.get(place) {
             let name = word.trim_matches([',', '`', '"']);
@@ -145,19 +179,30 @@ fn named(form: &str) -> Vec<&str> {
 pub fn operations(capture: &Capture) -> (Vec<String>, Vec<usize>) {
     let mut order: Vec<usize> = (0..capture.forms.len()).collect();
     order.sort_by_key(|form| (std::cmp::Reverse(capture.forms[*form].count), *form));
-    let own = if order.len() > NAMED_MAX { NAMED_MAX - 1 } else { order.len() };
+    let own = if order.len() > NAMED_MAX {
+        NAMED_MAX - 1
+    } else {
+        order.len()
+    };
     let mut names: Vec<String> = vec![];
     for form in &order[..own] {
         let mut name: String = capture.forms[*form].text.chars().take(NAME_CHARS).collect();
         name.truncate(name.trim_end().len());
         let alike = names.iter().filter(|known| known.starts_with(&name)).count();
-        names.push(if alike == 0 { name } else { format!("{name} #{}", alike + 1) });
+        names.push(if alike == 0 {
+            name
+        } else {
+            format!("{name} #{}", alike + 1)
+        });
     }
     if own < order.len() {
         names.push(OTHERS.to_owned());
     }
     let mut of = vec![own; capture.forms.len()];
-    order[..own].iter().enumerate().for_each(|(place, form)| of[*form] = place);
+    order[..own]
+        .iter()
+        .enumerate()
+        .for_each(|(place, form)| of[*form] = place);
     (names, of)
 }
 
@@ -169,9 +214,18 @@ mod tests {
     fn tables_follow_the_words_before_them() {
         for (sql, tables) in [
             ("SELECT c FROM sbtest1 WHERE id=?", vec!["sbtest1"]),
-            ("SELECT * FROM a, b JOIN `c` ON a.i = c.i FOR UPDATE", vec!["a", "b", "c"]),
-            ("INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE a = ?", vec!["t"]),
-            ("UPDATE t SET a = (SELECT MAX(x) FROM (SELECT x FROM u) v)", vec!["t", "u"]),
+            (
+                "SELECT * FROM a, b JOIN `c` ON a.i = c.i FOR UPDATE",
+                vec!["a", "b", "c"],
+            ),
+            (
+                "INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE a = ?",
+                vec!["t"],
+            ),
+            (
+                "UPDATE t SET a = (SELECT MAX(x) FROM (SELECT x FROM u) v)",
+                vec!["t", "u"],
+            ),
             ("SELECT table_name FROM information_schema.tables", vec![]),
             ("SET autocommit=?", vec![]),
         ] {
