@@ -151,6 +151,12 @@ pub trait Workload: Send + Sync + Sized + 'static {
     fn pause_ns(&self, _thread: &Self::Thread) -> u64 {
         0
     }
+    /// When the operation drawn last falls due in a closed loop, after the run's epoch: it may be past, and is late then. `None`:
+    /// after the pause.
+    #[inline]
+    fn due_ns(&self, _thread: &Self::Thread) -> Option<u64> {
+        None
+    }
     /// One attempt at the operation drawn last.
     async fn execute(
         &self,

@@ -26,9 +26,14 @@ impl Kind {
         let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
         let begins = |words: &[&str]| words.iter().any(|word| first.eq_ignore_ascii_case(word));
         match () {
-            () if is("begin") || is("start transaction") || is("begin transaction") => Self::Begin,
-            () if is("commit") => Self::Commit,
-            () if is("rollback") => Self::Rollback,
+            () if ["begin", "begin work", "begin transaction", "start transaction"]
+                .iter()
+                .any(|words| is(words)) =>
+            {
+                Self::Begin
+            }
+            () if ["commit", "commit work", "end"].iter().any(|words| is(words)) => Self::Commit,
+            () if is("rollback") || is("rollback work") => Self::Rollback,
             () if begins(&ROWS) => Self::Read,
             () if begins(&WRITES) => Self::Write,
             () => Self::Other,
@@ -38,9 +43,8 @@ impl Kind {
     /// After it a transaction may be open.
     pub fn opens(self, sql: &str) -> bool {
         let starts = || {
-            code(sql)
-                .get(..5)
-                .is_some_and(|word| word.eq_ignore_ascii_case("start"))
+            let word = code(sql).get(..5);
+            word.is_some_and(|word| word.eq_ignore_ascii_case("start") || word.eq_ignore_ascii_case("begin"))
         };
         self == Self::Begin || (self == Self::Other && starts())
     }

@@ -122,15 +122,18 @@ impl<W: Workload> UserLoop<'_, W> {
             let drawn_from_ns = if was_held_up { now_ns() } else { 0 };
             let operation = worker.job.workload.next(&worker.state, &mut self.thread);
             let begin = match &mut self.user.pace {
-                Pace::Closed { .. } => match worker.job.workload.pause_ns(&self.thread) {
-                    0 if was_held_up => {
-                        let draw_ns = now_ns() - drawn_from_ns;
-                        Begin::Now {
-                            due_ns: free_at_ns + draw_ns,
+                Pace::Closed { .. } => match worker.job.workload.due_ns(&self.thread) {
+                    Some(after_ns) => self.think(self.axis().epoch_ns + after_ns).await,
+                    None => match worker.job.workload.pause_ns(&self.thread) {
+                        0 if was_held_up => {
+                            let draw_ns = now_ns() - drawn_from_ns;
+                            Begin::Now {
+                                due_ns: free_at_ns + draw_ns,
+                            }
                         }
-                    }
-                    0 => Begin::Now { due_ns: AT_ONCE },
-                    pause_ns => self.think(free_at_ns + pause_ns).await,
+                        0 => Begin::Now { due_ns: AT_ONCE },
+                        pause_ns => self.think(free_at_ns + pause_ns).await,
+                    },
                 },
                 Pace::Scheduled(schedule) => match schedule.claim() {
                     Some(after_ns) => self.wait_for_slot(after_ns, free_at_ns).await,

@@ -18,7 +18,7 @@ pub struct ReplaySpec {
     /// Statements that make the tables and their rows; none: they are there already (`data = "existing"`).
     #[schemars(extend("title" = "a file, or a table of files by system such as { mysql = \"a.sql\", postgresql = \"b.sql\" }"))]
     pub setup: Option<Texts>,
-    /// Names of the tables, besides those that `setup` makes and those that the log's statements name.
+    /// Names of the tables, besides those that `setup` makes. None: those that the log's statements name.
     #[schemars(extend("title" = "a list of names"))]
     pub tables: Vec<String>,
     /// Sends whatever the log says. Otherwise statements that are neither questions nor changes of rows in the plan's schema nor of

@@ -102,11 +102,13 @@ impl Host {
             register(&lua, &host, &draws, &random)?;
             host.set("driver", driver(setting.dialect))?;
             host.set("prepare", preparing(&lua, statements)?)?;
-            let lines = printed.clone();
+            let (lines, keeps) = (printed.clone(), setting.command != "run");
             host.set(
                 "print",
                 lua.create_function(move |_, line: String| {
-                    lines.borrow_mut().push(line);
+                    if keeps {
+                        lines.borrow_mut().push(line);
+                    }
                     Ok(())
                 })?,
             )?;

@@ -31,6 +31,8 @@ pub const GENERATOR_VERSION: u32 = 1;
 
 /// Those who call `prepare` and checks, so that none draws what a user of a run does.
 const OTHERS: u64 = 1 << 40;
+/// Parts of the numbers that are handed out once.
+const TURNS: u64 = 64;
 
 pub struct Lua {
     spec: Arc<LuaSpec>,
@@ -105,10 +107,16 @@ impl Lua {
         }
     }
 
+    /// Numbers that are handed out once are others in each turn, and in the load.
     fn turn(&self, stream: u64) -> Turn {
+        let (turn, place) = match stream.checked_sub(OTHERS) {
+            Some(tid) => (TURNS - 1, tid),
+            None => (self.spec.turn % (TURNS - 1), stream),
+        };
+        let first = turn * (random::UNIQUE / TURNS) + place;
         Turn {
             random: RefCell::new(seeded(self.seed, stream)),
-            unique: Cell::new(stream),
+            unique: Cell::new(first),
         }
     }
 
@@ -174,7 +182,11 @@ impl Lua {
                 .await?
                 {
                     Rest::Failed(error) => return Err(error),
-                    Rest::Ended | Rest::Over => coroutine,
+                    Rest::Ended | Rest::Over => {
+                        // It was no event.
+                        course.unsent = 0;
+                        coroutine
+                    }
                 }
             }
         };
@@ -270,8 +282,9 @@ impl Workload for Lua {
     }
 
     #[inline]
-    fn settle(&self, _worker: &Worker, thread: &mut Thread, ended: Ended, _probe: &mut dyn Probe) {
+    fn settle(&self, _worker: &Worker, thread: &mut Thread, ended: Ended, probe: &mut dyn Probe) {
         if ended.session_lost {
+            self.abandon(thread, probe);
             thread.coroutine = None;
             thread.course.open = false;
         }
@@ -312,8 +325,14 @@ impl Workload for Lua {
             course,
             session,
         )
-        .await
-        .map(drop)
+        .await?;
+        course.unsent = 0;
+        Ok(())
+    }
+
+    /// Events that had sent nothing, as rows of a bulk insert have not, were counted.
+    fn abandon(&self, thread: &mut Thread, probe: &mut dyn Probe) {
+        probe.revoke(std::mem::take(&mut thread.course.unsent));
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {

@@ -17,6 +17,10 @@ pub struct Course {
     /// A transaction may be open.
     pub open: bool,
     pub queries: Queries,
+    /// Events that have ended since a statement was carried out: what they are about is not sent yet.
+    pub unsent: u64,
+    /// Something was asked in this event.
+    asked: bool,
     /// The script wants another session.
     pub reconnects: bool,
     /// The first statement of this event that failed.
@@ -43,11 +47,12 @@ pub async fn play(
     course: &mut Course,
     session: &mut AnySql,
 ) -> Result<Rest, OpError> {
-    course.failed = None;
+    (course.failed, course.asked) = (None, false);
     let mut reply = begin;
     loop {
         let asked = host.resume(coroutine, reply, turn);
         course.reconnects |= host.reconnects();
+        course.asked |= matches!(asked, Ok(Asked::Text(_) | Asked::Prepared(..)));
         let answer = match asked {
             Ok(Asked::Text(sql)) => {
                 let sql = sql.as_bytes();
@@ -61,10 +66,13 @@ pub async fn play(
                 sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S))).await;
                 Ok(Reply::Go)
             }
-            Ok(Asked::Ended) => return Ok(Rest::Ended),
+            Ok(Asked::Ended) => {
+                course.unsent = if course.asked { 0 } else { course.unsent + 1 };
+                return Ok(Rest::Ended);
+            }
             Ok(Asked::Over) => return Ok(Rest::Over),
             Ok(Asked::Failed(None)) => {
-                return Ok(Rest::Failed(course.failure("an event failed without a reason")));
+                return Ok(Rest::Failed(course.failed.take().unwrap_or_else(again)));
             }
             Ok(Asked::Failed(Some(message))) => return Ok(Rest::Failed(script(message))),
             // A statement that failed where nothing is tried again, or an error of the script.
@@ -109,6 +117,16 @@ impl Course {
         self.queries.other += 1;
         Ok(Reply::Count(None))
     }
+}
+
+/// The script itself has its event begun again.
+#[cold]
+fn again() -> OpError {
+    OpError::fail(
+        FailClass::Conflict,
+        "LUA",
+        "the script asked for its event to be begun again",
+    )
 }
 
 /// An error of the script's own.
@@ -170,7 +188,7 @@ async fn execute(
     course: &mut Course,
     session: &mut AnySql,
 ) -> Result<Reply, OpError> {
-    let Some((_, kind)) = prepared.all.get(place) else {
+    let Some((sql, kind)) = prepared.all.get(place) else {
         return Err(script("a statement that was never prepared"));
     };
     let statement = Statement(place as u32);
@@ -193,6 +211,7 @@ async fn execute(
             Ok(Reply::Count(Some(rows)))
         }
         Kind::Write | Kind::Other => {
+            course.open |= *kind == Kind::Other && kind.opens(sql);
             let done = session.execute(statement, &values).await?;
             kind.count(done.affected, &mut course.queries);
             Ok(Reply::Count(None))

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// sysbench hands out numbers of 32 bits.
-const UNIQUE: u64 = 1 << 32;
+pub const UNIQUE: u64 = 1 << 32;
 
 /// Of the user whose turn it is.
 pub struct Draws {

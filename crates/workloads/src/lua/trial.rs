@@ -22,12 +22,15 @@ const LONGEST: Duration = Duration::from_secs(3);
 pub fn statements(spec: &Arc<LuaSpec>, setting: Setting<'_>) -> Result<Prepared, Trouble> {
     let gathered = Rc::new(RefCell::new(Prepared::default()));
     let host = Host::new(spec, setting, Statements::Gathered(gathered.clone()))?;
+    let begun = Instant::now();
     for tid in 0..setting.threads.min(THREADS_MAX) {
         let env = host.user(tid.into())?;
         refuse_without_event(&env)?;
         let coroutine = host.events()?;
         // Ended: it is about to begin with events.
-        let _ = until(&host, &coroutine, Reply::Begin(env), &mut |_| true);
+        let _ = until(&host, &coroutine, Reply::Begin(env), &mut |_| {
+            begun.elapsed() < LONGEST
+        });
     }
     Ok(gathered.take())
 }

@@ -3,7 +3,8 @@
 use crate::statement_kind::Kind;
 
 /// Of a session alone.
-const OWN: [&str; 5] = [
+const OWN: [&str; 6] = [
+    "begin ",
     "start transaction",
     "savepoint ",
     "release savepoint ",

@@ -44,6 +44,21 @@ pub struct Form {
     pub count: u64,
 }
 
+impl Form {
+    /// As far as its first word tells: functions may do more.
+    pub fn only_asks(&self) -> bool {
+        let first = self
+            .text
+            .split(|c: char| !c.is_ascii_alphabetic())
+            .find(|word| !word.is_empty());
+        first.is_some_and(|first| {
+            ["select", "show", "describe", "desc"]
+                .iter()
+                .any(|ask| first.eq_ignore_ascii_case(ask))
+        })
+    }
+}
+
 impl Capture {
     pub fn sql(&self, captured: &Captured) -> &str {
         &self.text[captured.start..captured.start + captured.bytes as usize]
@@ -101,7 +116,9 @@ impl Capture {
 pub struct Builder {
     made: Capture,
     /// Whatever the log says is sent.
-    pub unchecked: bool,
+    unchecked: bool,
+    /// What stands in double quotes is a name.
+    quotes_names: bool,
     /// The log's session, by its own number: its place among `sessions`.
     open: HashMap<u64, usize>,
     /// By its text; none: it is not sent.
@@ -110,6 +127,14 @@ pub struct Builder {
 }
 
 impl Builder {
+    pub fn new(unchecked: bool, quotes_names: bool) -> Self {
+        Self {
+            unchecked,
+            quotes_names,
+            ..Self::default()
+        }
+    }
+
     /// `at_us`: after any moment, the same for all.
     pub fn statement(&mut self, session: u64, at_us: u64, sql: &str, rows: Option<u64>) {
         let sql = sql.trim().trim_end_matches(';').trim_end();
@@ -143,7 +168,7 @@ impl Builder {
     }
 
     fn form(&mut self, sql: &str) -> Option<u32> {
-        let text = digest(sql);
+        let text = digest(sql, self.quotes_names);
         if let Some(known) = self.forms.get(&text) {
             return *known;
         }

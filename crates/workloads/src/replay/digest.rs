@@ -1,7 +1,8 @@
 //! The form of a statement: what is left when its numbers and texts are taken out.
 
 /// Numbers and texts become `?`, a list of them `?, ...`, several lists of rows one; blanks are one, comments are gone.
-pub fn digest(sql: &str) -> String {
+/// quotes_names: what stands in double quotes is a name.
+pub fn digest(sql: &str, quotes_names: bool) -> String {
     let bytes = sql.as_bytes();
     let mut form = String::with_capacity(sql.len().min(200));
     let mut at = 0;
@@ -9,6 +10,11 @@ pub fn digest(sql: &str) -> String {
         let rest = &sql[at..];
         let byte = bytes[at];
         let length = match byte {
+            b'"' if quotes_names => {
+                let end = quoted(bytes, at) - at;
+                word(&mut form, &rest[..end]);
+                end
+            }
             b'\'' | b'"' => {
                 value(&mut form);
                 quoted(bytes, at) - at
@@ -147,20 +153,23 @@ mod tests {
             ("SELECT `c 1` FROM t", "SELECT `c 1` FROM t"),
             ("SELECT 'never closed", "SELECT ?"),
         ] {
-            assert_eq!(digest(sql), form);
+            assert_eq!(digest(sql, false), form);
         }
+        let names = "SELECT \"a\" FROM \"t\" WHERE b = ?";
+        assert_eq!(digest("SELECT \"a\" FROM \"t\" WHERE b = 'x'", true), names);
     }
 
     proptest! {
         #[test]
         fn no_text_is_too_strange(sql in "\\PC*") {
-            digest(&sql);
+            digest(&sql, false);
+            digest(&sql, true);
         }
 
         #[test]
         fn a_form_is_its_own_form(sql in "(SELECT|UPDATE) [a-z]{1,5}( = [0-9]{1,4}| IN \\([0-9], [0-9]\\)| '[a-z ]*')*") {
-            let form = digest(&sql);
-            prop_assert_eq!(digest(&form), form);
+            let form = digest(&sql, false);
+            prop_assert_eq!(digest(&form, false), form);
         }
     }
 }

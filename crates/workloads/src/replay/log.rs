@@ -78,10 +78,8 @@ fn read_whole(name: &str, path: &str, spec: &ReplaySpec) -> Result<Capture, Trou
         said => said,
     };
     input.rewind().map_err(unreadable)?;
-    let mut builder = Builder {
-        unchecked: spec.unchecked_sql,
-        ..Builder::default()
-    };
+    let quotes_names = matches!(format, LogFormat::Csvlog | LogFormat::Jsonlog);
+    let mut builder = Builder::new(spec.unchecked_sql, quotes_names);
     let resolution_us = match format {
         LogFormat::Slow => mysql_logs::read_slow(&mut input, &mut builder).map_err(|error| error.to_string()),
         LogFormat::Csvlog => postgresql_logs::read_csv(&mut input, &mut builder),

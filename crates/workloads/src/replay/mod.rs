@@ -17,18 +17,17 @@ use crate::rng::StreamHash;
 use crate::sql::schema;
 use crate::statement_kind::Kind;
 use crate::tables;
-use crate::trouble::check_client;
+use crate::trouble::{check_client, refuse};
 use bakeoff_model::run::replay::ReplaySpec;
-use bakeoff_model::time::now_ns;
 use capture::{Capture, Captured};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub use resolve::KIND;
 
 /// Raised when the same options and seed give other data or other operations than before. Part of a data set's identity.
 pub const GENERATOR_VERSION: u32 = 1;
 
-/// A user whose sessions have all been replayed thinks for longer than any run lasts.
+/// When the next statement of a user is due who has replayed all of its sessions: after any run.
 const FOR_EVER_NS: u64 = 1 << 60;
 
 const OTHER_ROWS: &str = "another number of rows than when it was captured";
@@ -45,8 +44,6 @@ pub struct Replay {
     operation_of: Vec<usize>,
     schema: schema::Schema,
     tables: Vec<String>,
-    /// When the first user began.
-    start_ns: OnceLock<u64>,
     accounts: Accounts,
 }
 
@@ -58,7 +55,8 @@ pub struct Thread {
     place: usize,
     /// Nothing has been drawn yet.
     fresh: bool,
-    pause_ns: u64,
+    /// In a transaction that it began.
+    open: bool,
     account: Arc<Account>,
     hash: StreamHash,
 }
@@ -82,7 +80,6 @@ impl Replay {
             operation_of,
             tables: resolve::tables(spec, &schema, &capture)?,
             schema,
-            start_ns: OnceLock::new(),
             accounts: Accounts::default(),
             spec: spec.clone(),
             client,
@@ -96,17 +93,6 @@ impl Replay {
             .statements
             .get(thread.place)?;
         self.capture.statements.get(*place as usize)
-    }
-
-    /// Until the statement is due; 0: it is late, or nothing waits.
-    fn pause_ns(&self, captured: &Captured) -> u64 {
-        if self.spec.speed <= 0.0 {
-            return 0;
-        }
-        let now = now_ns();
-        let start_ns = *self.start_ns.get_or_init(|| now);
-        let due_ns = start_ns + (captured.at_us as f64 * 1000.0 / self.spec.speed) as u64;
-        due_ns.saturating_sub(now)
     }
 }
 
@@ -132,7 +118,7 @@ impl Workload for Replay {
             session: 0,
             place: 0,
             fresh: true,
-            pause_ns: 0,
+            open: false,
             account: self.accounts.open(),
             hash: StreamHash::default(),
         }
@@ -146,7 +132,9 @@ impl Workload for Replay {
             .map(|one| self.capture.sessions[*one as usize].statements.len() as u64)
             .sum();
         let all = self.capture.statements.len() as u64;
-        let asked = operations * u64::from(self.client.count);
+        let clients = u64::from(self.client.count);
+        // What is left of a division among clients is no reason to leave a statement out.
+        let asked = operations * clients + clients - 1;
         Some(if asked >= all { own } else { own * asked / all })
     }
 
@@ -163,17 +151,19 @@ impl Workload for Replay {
             (thread.session, thread.place) = (thread.session + 1, 0);
         }
         let Some(captured) = self.at(thread) else {
-            thread.pause_ns = FOR_EVER_NS;
             return 0;
         };
         thread.hash.add([captured.form.into(), captured.at_us]);
-        thread.pause_ns = self.pause_ns(captured);
         self.operation_of[captured.form as usize]
     }
 
     #[inline]
-    fn pause_ns(&self, thread: &Thread) -> u64 {
-        thread.pause_ns
+    fn due_ns(&self, thread: &Thread) -> Option<u64> {
+        match self.at(thread) {
+            None => Some(FOR_EVER_NS),
+            Some(_) if self.spec.speed <= 0.0 => None,
+            Some(captured) => Some((captured.at_us as f64 * 1000.0 / self.spec.speed) as u64),
+        }
     }
 
     #[inline]
@@ -191,10 +181,8 @@ impl Workload for Replay {
                 "the log has no more statements",
             ));
         };
-        let (sql, kind) = (
-            self.capture.sql(captured),
-            self.capture.forms[captured.form as usize].kind,
-        );
+        let form = &self.capture.forms[captured.form as usize];
+        let (sql, kind) = (self.capture.sql(captured), form.kind);
         let (mut rows, mut affected) = (None, None);
         let done = match kind {
             Kind::Begin => session.begin(Access::default()).await,
@@ -209,7 +197,9 @@ impl Workload for Replay {
                 .await
                 .map(|done| affected = done.affected),
         };
-        done.map_err(|error| error.with_statement(sql))?;
+        // Its form: the values are somebody's.
+        done.map_err(|error| error.with_statement(&form.text))?;
+        thread.open = kind.opens(sql) || (thread.open && !matches!(kind, Kind::Commit | Kind::Rollback));
         let mut queries = Queries::default();
         kind.count(affected, &mut queries);
         probe.queries(queries);
@@ -227,6 +217,7 @@ impl Workload for Replay {
 
     #[inline]
     fn settle(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut dyn Probe) {
+        thread.open &= !ended.session_lost;
         if ended.outcome == Outcome::Ok {
             thread.account.writes_acknowledged.add(1);
         }
@@ -243,11 +234,20 @@ impl Workload for Replay {
         is_last && thread.session + 1 < sessions.len()
     }
 
+    /// Its session stays where it is until its transaction has ended.
+    fn owes(&self, thread: &Thread) -> bool {
+        thread.open
+    }
+
     fn stream_hash(&self, thread: &Thread) -> u64 {
         thread.hash.value()
     }
 
     async fn create(&self, session: &mut AnySql, drop_existing: bool) -> Result<(), Trouble> {
+        if self.schema.make.is_empty() {
+            let hint = "setup = \"dump.sql\" makes the tables; or say data = \"existing\" in [measure]";
+            return Err(refuse("setup", "there is nothing to load", hint));
+        }
         tables::make_way(session, &self.tables_to_drop(), drop_existing).await
     }
 
@@ -291,9 +291,18 @@ impl Workload for Replay {
 
     async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
         let mut rows = 0;
+        let look = session.dialect().table_exists;
+        let look = session.prepare(&Ask::read(look)).await?;
         for table in &self.tables {
-            let sql = format!("SELECT * FROM {table}");
-            rows += session.query_text(&sql, &mut |_| {}).await?;
+            // What stands where a table may stand is not always one.
+            if session
+                .query_one(look, &[Value::Text(table.as_bytes())])
+                .await?
+                .is_some()
+            {
+                let sql = format!("SELECT * FROM {table}");
+                rows += session.query_text(&sql, &mut |_| {}).await?;
+            }
         }
         Ok(rows)
     }
@@ -313,8 +322,9 @@ impl Workload for Replay {
 }
 
 impl Replay {
+    /// Those that `setup` makes; others are not the plan's.
     fn tables_to_drop(&self) -> Vec<String> {
-        self.tables.iter().rev().cloned().collect()
+        self.schema.tables.iter().rev().cloned().collect()
     }
 }
 

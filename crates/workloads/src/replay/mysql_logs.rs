@@ -1,11 +1,45 @@
 //! MariaDB's and MySQL's logs: the general one, of all statements when they arrive, and the slow one, of those that have ended.
 use super::capture::Builder;
-use crate::statement_kind::Kind;
 use bakeoff_model::value::{Civil, Timestamp};
 use std::io::{self, BufRead};
 
 /// Of times that have no fraction.
 const SECOND_US: u64 = 1_000_000;
+
+/// What a client asks, as servers name it in their general logs.
+const COMMANDS: [&str; 31] = [
+    "Sleep",
+    "Quit",
+    "Init DB",
+    "Query",
+    "Field List",
+    "Create DB",
+    "Drop DB",
+    "Refresh",
+    "Shutdown",
+    "Statistics",
+    "Processlist",
+    "Connect",
+    "Kill",
+    "Debug",
+    "Ping",
+    "Time",
+    "Delayed insert",
+    "Change user",
+    "Binlog Dump",
+    "Table Dump",
+    "Connect Out",
+    "Register Slave",
+    "Register Replica",
+    "Prepare",
+    "Execute",
+    "Long Data",
+    "Close stmt",
+    "Reset stmt",
+    "Set option",
+    "Fetch",
+    "Reset Connection",
+];
 
 /// Whether a line is one that begins an entry of the general log.
 pub fn is_general(line: &str) -> bool {
@@ -22,6 +56,9 @@ pub fn read_general(input: &mut dyn BufRead, builder: &mut Builder) -> io::Resul
     let (mut session, mut at_us, mut asks, mut resolution_us) = (0, 0, false, SECOND_US);
     while read_line(input, &mut line)? {
         let Some(entry) = entry(&line, &mut at_us) else {
+            if is_banner(&line) && std::mem::take(&mut asks) {
+                builder.statement(session, at_us, &sql, None);
+            }
             if asks {
                 sql.push('\n');
                 sql.push_str(&line);
@@ -68,7 +105,7 @@ fn entry<'l>(line: &'l str, at_us: &mut u64) -> Option<Entry<'l>> {
         .split_once('\t')
         .unwrap_or((&rest[digits + 1..], ""));
     let command = command.trim();
-    if !command.starts_with(|c: char| c.is_ascii_uppercase()) || command.len() > 20 {
+    if !COMMANDS.contains(&command) {
         return None;
     }
     let before_us = *at_us;
@@ -130,8 +167,9 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
     let mut found: Vec<Ended> = vec![];
     loop {
         let more = read_line(input, &mut line)?;
-        let header = line.strip_prefix('#').filter(|_| more);
-        if (header.is_some() || !more) && !sql.trim().is_empty() {
+        let header = header(&line).filter(|_| more);
+        let ends = header.is_some() || !more || is_banner(&line);
+        if ends && !sql.trim().is_empty() {
             found.push(said.ended(Some(std::mem::take(&mut sql))));
         }
         if !more {
@@ -146,8 +184,8 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
                 Some(_) => {}
                 None => said.read(header),
             }
-        } else if let Some(seconds) = words.strip_prefix("SET timestamp=") {
-            said.timestamp_s = seconds.trim_end_matches(';').parse().ok();
+        } else if let Some(seconds) = timestamp(words).filter(|_| sql.is_empty()) {
+            said.timestamp_s = Some(seconds);
         } else if !(sql.is_empty() && (words.is_empty() || is_use(words) || is_banner(words))) {
             if !sql.is_empty() {
                 sql.push('\n');
@@ -168,6 +206,44 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
     }
     Ok(resolution_us)
 }
+
+/// `SET last_insert_id=5,insert_id=7,timestamp=1795842000;`: what a statement was told beforehand.
+fn timestamp(line: &str) -> Option<u64> {
+    let settings = line.strip_prefix("SET ")?.strip_suffix(';')?;
+    let (before, seconds) = settings.rsplit_once("timestamp=")?;
+    let known =
+        |one: &str| one.is_empty() || one.starts_with("last_insert_id=") || one.starts_with("insert_id=");
+    let whole = seconds.split('.').next()?.parse().ok()?;
+    before.split(',').all(known).then_some(whole)
+}
+
+/// A line that tells of the next statement; others that begin with `#` are comments of a statement.
+fn header(line: &str) -> Option<&str> {
+    let told = line.strip_prefix("# ")?;
+    HEADERS
+        .iter()
+        .any(|header| told.starts_with(header))
+        .then_some(told)
+}
+
+const HEADERS: [&str; 16] = [
+    "Time:",
+    "User@Host:",
+    "Thread_id:",
+    "Query_time:",
+    "Rows_",
+    "Bytes_",
+    "Schema:",
+    "Full_scan:",
+    "Filesort:",
+    "Tmp_table",
+    "Pages_",
+    "Stored",
+    "Priority_queue:",
+    "administrator command:",
+    "explain:",
+    "Warnings:",
+];
 
 /// A statement with the rows that it answered with, or a session.
 struct Ended {
@@ -222,7 +298,16 @@ impl Said {
             }
             .unwrap_or_default(),
             statement: sql.map(|sql| {
-                let rows = rows.filter(|_| Kind::of(&sql) == Kind::Read);
+                let first = sql
+                    .trim_start()
+                    .split(|c: char| !c.is_ascii_alphabetic())
+                    .next()
+                    .unwrap_or_default();
+                // What others answer with, servers do not count.
+                let counted = ["select", "with", "values", "table"]
+                    .iter()
+                    .any(|word| first.eq_ignore_ascii_case(word));
+                let rows = rows.filter(|_| counted);
                 (sql, rows)
             }),
         }

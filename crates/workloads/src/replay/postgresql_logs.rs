@@ -15,6 +15,7 @@ const SESSION: usize = 5;
 const SEVERITY: usize = 11;
 const MESSAGE: usize = 13;
 const DETAIL: usize = 14;
+const QUERY: usize = 19;
 
 /// What a line says.
 #[derive(Deserialize, Default)]
@@ -25,6 +26,9 @@ struct Line {
     error_severity: String,
     message: String,
     detail: String,
+    /// Of an error.
+    #[serde(rename = "statement")]
+    query: String,
 }
 
 pub fn is_json(line: &str) -> bool {
@@ -72,6 +76,7 @@ pub fn read_csv(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, S
                 SEVERITY => &mut line.error_severity,
                 MESSAGE => &mut line.message,
                 DETAIL => &mut line.detail,
+                QUERY => &mut line.query,
                 _ => continue,
             };
             *place = String::from_utf8_lossy(value.unwrap_or_default()).into_owned();
@@ -92,6 +97,9 @@ enum Told {
 struct Reading {
     /// By the log's names.
     sessions: HashMap<String, u64>,
+    /// The text that each session has sent last, and when.
+    last: HashMap<u64, String>,
+    latest_us: HashMap<u64, u64>,
     /// With the session, and when it was or began.
     told: Vec<(u64, u64, Told)>,
 }
@@ -104,7 +112,12 @@ impl Reading {
             return;
         };
         if line.error_severity == "ERROR" {
-            return self.told.push((session, at_us, Told::Error));
+            // One that did not get as far as being logged failed alone.
+            let is_last = self.last.get(&session).is_some_and(|last| *last == line.query);
+            if !is_last && !line.query.is_empty() {
+                self.tell(session, at_us, Told::Statement(line.query.clone()));
+            }
+            return self.tell(session, at_us, Told::Error);
         }
         let (mut message, mut at_us) = (line.message.as_str(), at_us);
         if let Some(rest) = message.strip_prefix("duration: ") {
@@ -113,19 +126,31 @@ impl Reading {
             message = rest.trim_start();
         }
         if message.starts_with("disconnection: ") {
-            self.told.push((session, at_us, Told::End));
+            self.tell(session, at_us, Told::End);
         } else if let Some(sql) = message.strip_prefix("statement: ") {
-            self.told.push((session, at_us, Told::Statement(sql.to_owned())));
-        } else if let Some((_, sql)) = message
+            self.last.insert(session, sql.to_owned());
+            self.tell(session, at_us, Told::Statement(sql.to_owned()));
+        } else if let Some((name, sql)) = message
             .strip_prefix("execute ")
             .and_then(|rest| rest.split_once(": "))
         {
-            self.told.push((
-                session,
-                at_us,
-                Told::Statement(with_parameters(sql, &line.detail)),
-            ));
+            self.last.insert(session, sql.to_owned());
+            // More rows of a statement that has been told.
+            if !name.starts_with("fetch from ") {
+                self.tell(
+                    session,
+                    at_us,
+                    Told::Statement(with_parameters(sql, &line.detail)),
+                );
+            }
         }
+    }
+
+    /// A session's lines are in their order, whatever their times lost by rounding.
+    fn tell(&mut self, session: u64, at_us: u64, told: Told) {
+        let latest_us = self.latest_us.entry(session).or_default();
+        *latest_us = at_us.max(*latest_us);
+        self.told.push((session, *latest_us, told));
     }
 
     fn finish(mut self, builder: &mut Builder) -> u64 {

@@ -62,10 +62,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         ),
         tables: tables(&spec, &schema, &capture)?,
         operations: names,
-        writes: capture
-            .forms
-            .iter()
-            .any(|form| form.kind != crate::statement_kind::Kind::Read),
+        writes: capture.forms.iter().any(|form| !form.only_asks()),
         replaces_sessions: true,
         advice: advice(&capture),
         ..usual(
