@@ -59,7 +59,17 @@ def main() -> None:
         write_log(folder / "general.log", asked.statements, asked.sessions)
         write_setup(folder / "setup.sql")
         (folder / "plan.toml").write_text(PLAN.format(sessions=asked.sessions))
-        command = [sys.executable, "-m", "bakeoff", "run", "plan.toml", "--out", "bundle", "--quiet", "--allow-disturbed"]
+        command = [
+            sys.executable,
+            "-m",
+            "bakeoff",
+            "run",
+            "plan.toml",
+            "--out",
+            "bundle",
+            "--quiet",
+            "--allow-disturbed",
+        ]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (run,) = Bundle.open(folder / "bundle").runs
         told = f"{run.ok:,} of {asked.statements:,} statements ok, {asked.sessions} sessions"

@@ -1,5 +1,4 @@
-"""Scripts for sysbench in our engine: from a plan to the report, on SQLite and on real servers; and the original's own files,
-which ask the server the same here and there."""
+"""Scripts for sysbench in our engine, from a plan to the report: on SQLite and on real servers."""
 
 from __future__ import annotations
 

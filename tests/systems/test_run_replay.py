@@ -102,7 +102,8 @@ def test_statements_of_a_log_are_sent_at_its_pace_and_failures_counted(tmp_path:
 
 
 def test_answers_that_are_not_the_logs_are_wrong(tmp_path: Path) -> None:
-    entry = "# User@Host: u[u] @ localhost []  Id:     8\n# Query_time: 0.1  Lock_time: 0.0 Rows_sent: {}  Rows_examined: 3\n"
+    entry = "# User@Host: u[u] @ localhost []  Id:     8\n"
+    entry += "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: {}  Rows_examined: 3\n"
     entry += "SET timestamp=1795842000;\nSELECT balance FROM accounts WHERE id < 4;\n"
     run = replay(tmp_path, (entry.format(3) + entry.format(4)) * 2, code=1)
     assert (run.ok, run.errors["wrong"]) == (2, 2)

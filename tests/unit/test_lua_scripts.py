@@ -33,7 +33,8 @@ def modules(base_dir: Path, **options: Any) -> list[str]:
 def test_files_that_files_require_are_found_beside_the_script(tmp_path: Path) -> None:
     write(
         tmp_path / "scripts",
-        own="#!/usr/bin/env sysbench\nrequire(\"common\")\nlocal b = require 'both'\nrequire(\"ffi\")\n-- require(\"never\")",
+        own="#!/usr/bin/env sysbench\nrequire(\"common\")\nlocal b = require 'both'\n"
+        'require("ffi")\n-- require("never")',
         common='require("both")\nrequire("own")',
         both="dofile(pathtest .. 'old.lua')\nrequire(\"missing\")",
         old="",

@@ -1,4 +1,4 @@
-"""A captured log in a plan: the engine reads it where it lies, however long it is, and gets the texts that make its tables."""
+"""A captured log in a plan: the engine reads it where it lies, and gets the texts that make its tables."""
 
 from __future__ import annotations
 
