@@ -246,7 +246,7 @@ mod tests {
         );
         assert_eq!(capture.sessions_at_once(), 2);
         assert_eq!(capture.dealt(1), [vec![0, 1, 2]]);
-        assert_eq!(capture.dealt(2), [vec![0, 2], vec![1]]);
+        assert_eq!(capture.dealt(2), [vec![0], vec![1, 2]]);
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub fn digest(sql: &str, quotes_names: bool) -> String {
                 1
             }
             _ => {
+                if byte == b',' {
+                    form.truncate(form.trim_end().len());
+                }
                 form.push(byte as char);
                 1
             }
