@@ -51,7 +51,7 @@ def affinities(server: Server) -> set[frozenset[int]]:
     return {frozenset(os.sched_getaffinity(int(thread))) for thread in threads}
 
 
-@pytest.mark.parametrize("work", ["read_only", "read_write", "write_only", "insert"])
+@pytest.mark.parametrize("work", ["read_only", "read_write", "write_only", "insert", "lua_read_write"])
 @pytest.mark.parametrize("who", ["sysbench", "epoll"])
 def test_an_event_has_as_many_statements_as_the_suite_divides_by(
     server: Server, sysbench: Sysbench, tmp_path: Path, work: str, who: str

@@ -22,7 +22,7 @@ from benches.suite.rows import WORKS, Row
 from benches.suite.server import Server
 from benches.suite.servers.postgresql import PostgreSqlServer
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 TABLES = Tables(rows=2000)
 CORES = tuple(sorted(os.sched_getaffinity(0)))
