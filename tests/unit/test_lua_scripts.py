@@ -49,7 +49,7 @@ def test_what_is_not_there_is_one_of_sysbenchs_own(tmp_path: Path, nothing_insta
     assert modules(tmp_path, script="oltp_x.lua") == ["oltp_common.lua"]
     assert modules(tmp_path, script="own.lua") == ["oltp_common.lua"]
     write(tmp_path, oltp_x="")
-    assert modules(tmp_path, script="oltp_x.lua") == [], "one beside the plan goes first"
+    assert modules(tmp_path, script="oltp_x.lua") == [], "one next to the plan goes first"
 
 
 def test_named_modules_are_read_and_missing_ones_refused(tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ def read(options: dict[str, Any], base_dir: Path) -> Asked:
     for text in texts:  # grows while it is gone through
         for name in _required(text) - found:
             found.add(name)
-            if (beside := _beside(path, base_dir, f"{name}.lua")) is not None:
-                sources.append(beside)
-                texts.append(read_text(beside, "script"))
+            if (neighbour := _beside(path, base_dir, f"{name}.lua")) is not None:
+                sources.append(neighbour)
+                texts.append(read_text(neighbour, "script"))
     files = [{"name": source.name, "text": text} for source, text in zip(sources, texts, strict=True)]
     return Asked(options | {"script": files[0], "modules": files[1:]}, sources=sources)
 

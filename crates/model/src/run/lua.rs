@@ -11,7 +11,7 @@ pub struct LuaSpec {
     /// The script: a file, or one of those that sysbench installs, such as `oltp_read_write.lua`.
     #[schemars(extend("title" = "a file"))]
     pub script: Option<TextFile>,
-    /// Files that the script requires, where they are not beside it or among sysbench's.
+    /// Files that the script requires, where they are not next to it or among sysbench's.
     #[schemars(extend("title" = "a list of files"))]
     pub modules: Vec<TextFile>,
     /// The script's own options, without their dashes, and sysbench's `rand_*` ones.

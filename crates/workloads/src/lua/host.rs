@@ -239,7 +239,7 @@ impl Host {
     }
 }
 
-/// Statements are told apart by their texts. Those that begin and end transactions have numbers of their own.
+/// Statements are distinguished by their texts. Those that begin and end transactions have numbers of their own.
 fn preparing(lua: &Lua, statements: Statements) -> mlua::Result<Function> {
     lua.create_function(move |_, sql: String| match &statements {
         Statements::Gathered(gathered) => Ok(gathered.borrow_mut().add(&sql) as f64),
@@ -259,7 +259,7 @@ fn compiled(lua: &Lua, file: &TextFile) -> mlua::Result<Function> {
         Some(rest) => rest.find('\n').map_or("", |end| &rest[end..]),
         None => &file.text,
     };
-    // Said of the file as it is, before it stands in something else.
+    // Said of the file as it is, before it becomes part of something else.
     let name = format!("@{}", file.name);
     lua.load(text).set_name(name.as_str()).into_function()?;
     lua.load(format!("return function(...) {text}\nend"))

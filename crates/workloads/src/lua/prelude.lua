@@ -189,7 +189,7 @@ local OLD_RANDOM = {
   sb_rand_pareto = host.pareto, sb_rand_zipfian = host.zipfian, sb_rand_uniq = host.unique, sb_rand_str = host.string,
 }
 
--- A user's globals, with the script in them. `chunks`: its files by module name, each a function that makes the chunk anew, so
+-- A user's globals, with the script in them. `chunks`: its files by module name, each a function that makes a new chunk, so
 -- that all users share what was compiled.
 local function user(chunks, script, command, tid, threads)
   local env = {}
@@ -216,7 +216,7 @@ local function user(chunks, script, command, tid, threads)
 
   local function run(name)
     local make = chunks[name]
-    if not make then error("there is no file " .. name .. ".lua beside the script or among its `modules`", 3) end
+    if not make then error("there is no file " .. name .. ".lua next to the script or among its `modules`", 3) end
     return setfenv(make(), env)(name)
   end
   local loaded = { ffi = FFI, bit = bit, math = math, os = OS, string = string, table = table }

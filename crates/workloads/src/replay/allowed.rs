@@ -1,5 +1,5 @@
 //! Which statements of a log are sent: those that ask, that change rows of tables in the plan's schema, or that concern their own
-//! session. What else a server was told once, such as to drop a table, is not told to another by the way.
+//! session. What else a server did once, such as to drop a table, another does not do by the way.
 use crate::statement_kind::Kind;
 
 /// Of a session alone.

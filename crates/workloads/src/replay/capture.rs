@@ -117,7 +117,7 @@ pub struct Builder {
     made: Capture,
     /// Whatever the log says is sent.
     unchecked: bool,
-    /// What stands in double quotes is a name.
+    /// A text in double quotes is a name.
     quotes_names: bool,
     /// The log's session, by its own number: its place among `sessions`.
     open: HashMap<u64, usize>,

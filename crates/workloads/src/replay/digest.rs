@@ -1,7 +1,7 @@
 //! The form of a statement: what is left when its numbers and texts are taken out.
 
 /// Numbers and texts become `?`, a list of them `?, ...`, several lists of rows one; blanks are one, comments are gone.
-/// quotes_names: what stands in double quotes is a name.
+/// quotes_names: a text in double quotes is a name.
 pub fn digest(sql: &str, quotes_names: bool) -> String {
     let bytes = sql.as_bytes();
     let mut form = String::with_capacity(sql.len().min(200));

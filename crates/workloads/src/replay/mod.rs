@@ -328,7 +328,7 @@ impl Replay {
     }
 }
 
-/// What a session was told holds for it alone.
+/// What is set in a session holds for it alone.
 pub fn needs() -> Needs {
     Needs {
         offers: Offers::of(&[Offer::Transactions]),

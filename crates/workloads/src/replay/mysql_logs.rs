@@ -193,7 +193,7 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
             sql.push_str(&line);
         }
     }
-    // Statements are told when they have ended, and are replayed when they began.
+    // Statements are logged when they have ended, and are replayed when they began.
     let resolution_us = if said.exact { 0 } else { SECOND_US };
     if said.exact {
         found.sort_by_key(|ended| ended.began_us);
@@ -207,7 +207,7 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
     Ok(resolution_us)
 }
 
-/// `SET last_insert_id=5,insert_id=7,timestamp=1795842000;`: what a statement was told beforehand.
+/// `SET last_insert_id=5,insert_id=7,timestamp=1795842000;`: what was set for a statement.
 fn timestamp(line: &str) -> Option<u64> {
     let settings = line.strip_prefix("SET ")?.strip_suffix(';')?;
     let (before, seconds) = settings.rsplit_once("timestamp=")?;

@@ -1,4 +1,4 @@
-//! PostgreSQL's logs: the same lines as CSV and as JSON. Statements are there with `log_statement = 'all'`, when they begin, or
+//! PostgreSQL's logs: the same lines as CSV and as JSON. Statements are logged with `log_statement = 'all'`, when they begin, or
 //! with `log_min_duration_statement = 0`, when they have ended.
 use super::capture::Builder;
 use super::mysql_logs::moment;
@@ -135,7 +135,7 @@ impl Reading {
             .and_then(|rest| rest.split_once(": "))
         {
             self.last.insert(session, sql.to_owned());
-            // More rows of a statement that has been told.
+            // More rows of a statement that is known.
             if !name.starts_with("fetch from ") {
                 self.tell(
                     session,
