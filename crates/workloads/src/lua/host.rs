@@ -8,11 +8,15 @@ use crate::rng::Random;
 use crate::trouble::refuse;
 use bakeoff_model::run::lua::LuaSpec;
 use bakeoff_model::run::sql::TextFile;
-use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value as LuaValue, Variadic};
+use mlua::{
+    Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value as LuaValue, Variadic,
+    VmState,
+};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const PRELUDE: &str = include_str!("prelude.lua");
 
@@ -92,6 +96,7 @@ impl Host {
             ));
         };
         let random = options::random(spec)?;
+        let is_trial = matches!(statements, Statements::Gathered(_));
         let made = || -> mlua::Result<Self> {
             let libraries =
                 StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
@@ -120,6 +125,9 @@ impl Host {
                     Ok(())
                 })?,
             )?;
+            if is_trial {
+                end_silence(&lua)?;
+            }
             let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(host)?;
             let chunks = lua.create_table()?;
             for file in spec.modules.iter().chain([script]) {
@@ -238,6 +246,24 @@ impl Host {
         self.printed.take()
     }
 }
+
+/// Raises an error in a script that runs on and on. What LuaJIT has compiled is not interrupted, so it compiles nothing.
+fn end_silence(lua: &Lua) -> mlua::Result<()> {
+    let jit: Table = lua.globals().get("jit")?;
+    jit.get::<Function>("off")?.call::<()>(())?;
+    let begun = Instant::now();
+    let every = HookTriggers::new().every_nth_instruction(100_000);
+    lua.set_global_hook(every, move |_, _| match begun.elapsed() < TRIAL_MAX {
+        true => Ok(VmState::Continue),
+        false => Err(mlua::Error::runtime(format!(
+            "it has not ended after {} s",
+            TRIAL_MAX.as_secs()
+        ))),
+    })
+}
+
+/// Of a trial without a database.
+pub const TRIAL_MAX: Duration = Duration::from_secs(10);
 
 /// Statements are distinguished by their texts. Those that begin and end transactions have numbers of their own.
 fn preparing(lua: &Lua, statements: Statements) -> mlua::Result<Function> {

@@ -1,5 +1,5 @@
 //! A script tried without a database: which statements its threads prepare, and which tables it makes.
-use super::host::{Asked, Host, Reply, Setting, Statements, Turn};
+use super::host::{Asked, Host, Reply, Setting, Statements, TRIAL_MAX, Turn};
 use super::prepared::Prepared;
 use super::random::seeded;
 use crate::prelude::*;
@@ -28,9 +28,19 @@ pub fn statements(spec: &Arc<LuaSpec>, setting: Setting<'_>) -> Result<Prepared,
         refuse_without_event(&env)?;
         let coroutine = host.events()?;
         // Ended: it is about to begin with events.
-        let _ = until(&host, &coroutine, Reply::Begin(env), &mut |_| {
+        let ended = until(&host, &coroutine, Reply::Begin(env), &mut |_| {
             begun.elapsed() < LONGEST
         });
+        if let Err(message) = ended
+            && begun.elapsed() >= TRIAL_MAX
+        {
+            let what = format!("`thread_init` failed in a trial without a database: {message}");
+            return Err(refuse(
+                "script",
+                what,
+                "correct the script: an answer that it waits for does not come",
+            ));
+        }
     }
     Ok(gathered.take())
 }
@@ -68,7 +78,7 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
             return Err(refuse(
                 "script",
                 format!("`prepare` failed in a trial without a database: {message}"),
-                NAMED,
+                format!("correct the script; if it needs answers of a database, {NAMED}"),
             ));
         }
         if late {

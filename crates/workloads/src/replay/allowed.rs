@@ -26,6 +26,10 @@ const BEFORE_TABLES: [&str; 5] = ["from", "join", "into", "update", "using"];
 /// `form`: of the statement, without its values.
 pub fn is_sent(form: &str, kind: Kind) -> bool {
     let form = form.to_ascii_lowercase();
+    // What follows is another statement.
+    if form.trim_end_matches([';', ' ']).contains(';') {
+        return false;
+    }
     let words = || form.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '`' | '"')));
     match kind {
         Kind::Begin | Kind::Commit | Kind::Rollback => true,
@@ -56,6 +60,7 @@ mod tests {
     fn only_what_a_session_may_do_to_rows_is_sent() {
         for (sql, sent) in [
             ("SELECT c FROM t", true),
+            ("SELECT ?; DROP TABLE t", false),
             ("SELECT c FROM t INTO OUTFILE ?", false),
             ("INSERT INTO t SELECT * FROM u", true),
             ("DELETE FROM mysql.user", false),

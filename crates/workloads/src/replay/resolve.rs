@@ -52,14 +52,10 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let schema = setup(&spec, dialect)?;
     let (names, _) = operations(&capture);
     let needs = needs();
-    let unchecked = if spec.unchecked_sql { UNCHECKED } else { "" };
     let shape =
         json!({"setup": schema.make.iter().map(|one| &one.sql).collect::<Vec<_>>(), "tables": spec.tables});
     let resolved = Resolved {
-        label: format!(
-            "replay of {}{unchecked}",
-            spec.log.as_ref().map_or("", |log| &log.name)
-        ),
+        label: label(&spec, &capture),
         tables: tables(&spec, &schema, &capture)?,
         operations: names,
         writes: capture.forms.iter().any(|form| !form.only_asks()),
@@ -74,6 +70,22 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         )
     };
     Ok((resolved, needs))
+}
+
+/// With what a reader of figures has to know: the pace, and what was not sent.
+fn label(spec: &ReplaySpec, capture: &Capture) -> String {
+    let name = spec.log.as_ref().map_or("", |log| &log.name);
+    let pace = match spec.speed {
+        speed if speed <= 0.0 => "as fast as answers come".to_owned(),
+        1.0 => "at its pace".to_owned(),
+        speed => format!("{speed} times as fast"),
+    };
+    let left_out = match capture.left_out {
+        0 => String::new(),
+        count => format!(", {count} statements left out"),
+    };
+    let unchecked = if spec.unchecked_sql { UNCHECKED } else { "" };
+    format!("replay of {name} {pace}{left_out}{unchecked}")
 }
 
 fn advice(capture: &Capture) -> Vec<String> {
