@@ -81,6 +81,7 @@ def test_one_node_shows_nothing_old_and_the_probe_keeps_to_its_budget(tmp_path: 
     assert probe.reads + probe.writes < max(4 * 10, 0.02 * run.ok)
 
 
+@pytest.mark.slow
 def test_a_cluster_is_read_on_every_node_and_a_killed_one_ends_nothing_but_its_session(tmp_path: Path) -> None:
     need_galera()
     plan = PLAN.format(system="galera", window="8s", start=CLUSTER) + KILLED

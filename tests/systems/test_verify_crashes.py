@@ -67,6 +67,7 @@ def test_mariadb_keeps_all_at_full_durability_and_loses_the_last_second_at_relax
     assert relaxed["power cut"]["verdict"] == "HELD"
 
 
+@pytest.mark.slow
 @pytest.mark.servers
 def test_a_cluster_that_syncs_nothing_loses_nothing_with_one_node(tmp_path: Path) -> None:
     need_galera()

@@ -116,7 +116,7 @@ def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:
 
 def is_own_sql(work: Mapping[str, Any]) -> bool:
     """Of the options of a workload: statements of the user's, and none of pgbench's presets."""
-    return work.get("kind") == "sql" and "script" not in work
+    return work.get("kind") in ("lua", "replay") or (work.get("kind") == "sql" and "script" not in work)
 
 
 def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:

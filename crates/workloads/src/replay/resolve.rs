@@ -16,7 +16,7 @@ pub const KIND: Kind = Kind {
     generator_version: GENERATOR_VERSION,
     form: "",
     summary: "a captured log of MariaDB, MySQL or PostgreSQL, with its sessions and its pace",
-    preset: "log_format",
+    preset: "log",
     describe: describe::<Options>,
     resolve,
     preview: None,
