@@ -30,7 +30,7 @@ def modules(base_dir: Path, **options: Any) -> list[str]:
     return [one["name"] for one in asked.options["modules"]]
 
 
-def test_files_that_files_require_are_found_beside_the_script(tmp_path: Path) -> None:
+def test_files_that_files_require_are_found_with_the_script(tmp_path: Path) -> None:
     write(
         tmp_path / "scripts",
         own="#!/usr/bin/env sysbench\nrequire(\"common\")\nlocal b = require 'both'\n"
