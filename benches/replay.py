@@ -72,8 +72,8 @@ def main() -> None:
         ]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (run,) = Bundle.open(folder / "bundle").runs
-        told = f"{run.ok:,} of {asked.statements:,} statements ok, {asked.sessions} sessions"
-        print(f"{told}: client CPU {run.client_cpu_us_per_op:.2f} us each, server {run.server_cpu_us_per_op:.2f} us")
+        work = f"{run.ok:,} of {asked.statements:,} statements ok, {asked.sessions} sessions"
+        print(f"{work}: client CPU {run.client_cpu_us_per_op:.2f} us each, server {run.server_cpu_us_per_op:.2f} us")
 
 
 if __name__ == "__main__":

@@ -101,6 +101,18 @@ def test_statements_of_a_log_are_sent_at_its_pace_and_failures_counted(tmp_path:
     assert counts(run)["SELECT balance FROM accounts WHERE id = ?"] == 2
 
 
+def test_a_statement_that_is_late_has_waited_since_it_was_due(tmp_path: Path) -> None:
+    """One user for three sessions: the second is due while the first goes on."""
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(GENERAL)
+    plan = REPLAY.format(system=SQLITE, options="speed = 1").replace("threads = 4", "threads = 1")
+    done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    select = "SELECT balance FROM accounts WHERE id = ?"
+    (waited,) = [one.response for one in only_run(tmp_path).series if one.operation == select]
+    assert waited.max_ns >= 190e6, "due after 0.1 s, when the session before ends after 0.3 s"
+
+
 def test_answers_that_are_not_the_logs_are_wrong(tmp_path: Path) -> None:
     entry = "# User@Host: u[u] @ localhost []  Id:     8\n"
     entry += "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: {}  Rows_examined: 3\n"

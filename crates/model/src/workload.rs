@@ -194,18 +194,24 @@ pub trait Workload: Send + Sync + Sized + 'static {
     async fn create(&self, session: &mut Self::Session, drop_existing: bool) -> Result<(), Trouble>;
     async fn drop(&self, session: &mut Self::Session) -> Result<(), Trouble>;
     /// How many units (rows, or what stands for several) the load phase of this client has; chunks are `load_chunk_units`
-    /// long.
-    fn load_units(&self) -> u64;
-    fn load_chunk_units(&self) -> u64;
+    /// long. None: the steps that follow load all that is loaded.
+    fn load_units(&self) -> u64 {
+        0
+    }
+    fn load_chunk_units(&self) -> u64 {
+        1
+    }
     /// Loads units `first..first + count`, all or none (after a conflict it is called again); returns rows stored.
     async fn load_chunk(
         &self,
-        worker: &Self::Worker,
-        thread: &mut Self::Thread,
-        session: &mut Self::Session,
-        first: u64,
-        count: u64,
-    ) -> Result<u64, OpError>;
+        _worker: &Self::Worker,
+        _thread: &mut Self::Thread,
+        _session: &mut Self::Session,
+        _first: u64,
+        _count: u64,
+    ) -> Result<u64, OpError> {
+        Ok(0)
+    }
     /// Steps that follow once every unit of this client is loaded (secondary indexes); its sessions share them. Each is
     /// done once. Clients do not wait for each other: what is to be done once for all of them is a step of client 0's.
     fn after_load_steps(&self) -> u64 {

@@ -3,13 +3,14 @@
 use crate::prelude::*;
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::io;
+use std::marker::PhantomData;
 
 pub struct Kind {
     /// As in the run's `workload.kind`.
@@ -38,6 +39,27 @@ pub trait Beside: DeserializeOwned + JsonSchema {
     /// What holds where neither the plan nor a file says otherwise.
     fn base(&self) -> Self::Spec;
 }
+
+/// No options besides those of a run.
+#[derive(Deserialize, JsonSchema)]
+#[serde(bound = "")]
+#[schemars(bound = "S: JsonSchema")]
+pub struct NoneBeside<S> {
+    #[serde(skip)]
+    of: PhantomData<S>,
+}
+
+impl<S: Serialize + DeserializeOwned + JsonSchema + Default> Beside for NoneBeside<S> {
+    type Spec = S;
+
+    fn base(&self) -> S {
+        S::default()
+    }
+}
+
+/// Wherever work has a name that may do what nobody has read.
+pub const UNCHECKED: &str =
+    ", unchecked SQL: what statements change outside of the plan's tables is not known";
 
 pub fn describe<B: Beside>() -> Vec<Described> {
     table::<B>().describe()

@@ -23,8 +23,7 @@ impl Kind {
         let sql = code(sql);
         let whole = sql.trim_end_matches(|c: char| c.is_whitespace() || c == ';');
         let is = |words: &str| whole.eq_ignore_ascii_case(words);
-        let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
-        let begins = |words: &[&str]| words.iter().any(|word| first.eq_ignore_ascii_case(word));
+        let begins = |words: &[&str]| begins_with(sql, words);
         match () {
             () if ["begin", "begin work", "begin transaction", "start transaction"]
                 .iter()
@@ -57,6 +56,12 @@ impl Kind {
             _ => queries.other += 1,
         }
     }
+}
+
+/// Whether the first word is one of these.
+pub fn begins_with(sql: &str, words: &[&str]) -> bool {
+    let first = code(sql).split(|c: char| !c.is_ascii_alphabetic()).next();
+    first.is_some_and(|first| words.iter().any(|word| first.eq_ignore_ascii_case(word)))
 }
 
 /// Without what may stand before the first word: blanks, parentheses, comments.

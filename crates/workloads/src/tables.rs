@@ -28,13 +28,40 @@ async fn refuse_existing(session: &mut AnySql, names: &[String]) -> Result<(), T
     let look = session.dialect().table_exists;
     let look = session.prepare(&Ask::read(look)).await.map_err(|e| looking(&e))?;
     for name in names {
-        let found = session.query_one(look, &[Value::Text(name.as_bytes())]).await;
-        if found.map_err(|e| looking(&e))?.is_some() {
+        if is_there(session, look, name).await.map_err(|e| looking(&e))? {
             let hint = "allow dropping it, or name another schema in the plan";
             return Err(trouble::table_exists(name, hint));
         }
     }
     Ok(())
+}
+
+/// Reads every row of these; returns how many.
+pub async fn read_all(session: &mut AnySql, names: &[String]) -> Result<u64, OpError> {
+    let mut rows = 0;
+    for name in names {
+        let sql = format!("SELECT * FROM {name}");
+        rows += session.query_text(&sql, &mut |_| {}).await?;
+    }
+    Ok(rows)
+}
+
+/// Those of them that exist, in their order.
+pub async fn existing(session: &mut AnySql, names: &[String]) -> Result<Vec<String>, OpError> {
+    let look = session.dialect().table_exists;
+    let look = session.prepare(&Ask::read(look)).await?;
+    let mut found = vec![];
+    for name in names {
+        if is_there(session, look, name).await? {
+            found.push(name.clone());
+        }
+    }
+    Ok(found)
+}
+
+async fn is_there(session: &mut AnySql, look: Statement, name: &str) -> Result<bool, OpError> {
+    let found = session.query_one(look, &[Value::Text(name.as_bytes())]).await?;
+    Ok(found.is_some())
 }
 
 /// Rows are loaded with their numbers up to `last`; the next that has none is to come after them.

@@ -21,8 +21,8 @@ pub struct ReplaySpec {
     /// Names of the tables, besides those that `setup` makes. None: those that the log's statements name.
     #[schemars(extend("title" = "a list of names"))]
     pub tables: Vec<String>,
-    /// Sends whatever the log says. Otherwise statements that are neither questions nor changes of rows in the plan's schema nor of
-    /// their own session are left out: `DROP`, `CREATE`, `SET GLOBAL`, `GRANT`, ...
+    /// Sends every statement of the log. Otherwise only queries, changes of rows in the plan's schema and settings of a session are
+    /// sent; `DROP`, `CREATE`, `SET GLOBAL`, `GRANT` and the like are left out.
     pub unchecked_sql: bool,
     /// Compares the rows of each answer with those of the log, where it has them: a slow log does.
     pub compare_rows: bool,

@@ -7,12 +7,10 @@ use super::schema::{has_index, table_names};
 use super::shop::Shop;
 use super::{GENERATOR_VERSION, Hatshop, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Kind, Read, after_conflicts, describe, read, shape, usual, words};
+use crate::resolve::{Kind, NoneBeside, Read, after_conflicts, describe, read, shape, usual, words};
 use crate::trouble::{check_client, refuse};
 use bakeoff_model::resolve::DriverRequest;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cell::RefCell;
 
@@ -27,17 +25,7 @@ pub const KIND: Kind = Kind {
     preview: Some(preview),
 };
 
-/// None besides those of a run.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Options {}
-
-impl Beside for Options {
-    type Spec = HatshopSpec;
-
-    fn base(&self) -> HatshopSpec {
-        HatshopSpec::default()
-    }
-}
+type Options = NoneBeside<HatshopSpec>;
 
 const RETRIES: u32 = 10;
 const BACKOFF_S: f64 = 0.001;

@@ -173,7 +173,7 @@ impl Host {
         made().unwrap_or_else(|error| Err(broken(&error)))
     }
 
-    /// `thread_init`, then events until it is told to stop, then `thread_done`. It begins with its user's globals.
+    /// `thread_init`, then events until the answer to one is to stop, then `thread_done`. It begins with its user's globals.
     pub fn events(&self) -> Result<Thread, Trouble> {
         let made = self.lua.create_thread(self.run.clone());
         made.map_err(|error| broken(&error))
@@ -265,7 +265,7 @@ fn end_silence(lua: &Lua) -> mlua::Result<()> {
 /// Of a trial without a database.
 pub const TRIAL_MAX: Duration = Duration::from_secs(10);
 
-/// Statements are distinguished by their texts. Those that begin and end transactions have numbers of their own.
+/// Statements are distinguished by their texts.
 fn preparing(lua: &Lua, statements: Statements) -> mlua::Result<Function> {
     lua.create_function(move |_, sql: String| match &statements {
         Statements::Gathered(gathered) => Ok(gathered.borrow_mut().add(&sql) as f64),

@@ -13,14 +13,13 @@ mod trial;
 
 use crate::account::{Account, Accounts, Evidence};
 use crate::prelude::*;
-use crate::rng::{Stream, StreamHash, mix};
+use crate::rng::{Random, Stream, StreamHash, mix};
 use crate::tables;
 use crate::trouble::check_client;
 use bakeoff_model::run::lua::LuaSpec;
 use host::{Host, Reply, Setting, Statements, Turn};
 use play::{Course, Rest, play, script};
 use prepared::Prepared;
-use random::seeded;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
@@ -96,14 +95,13 @@ impl Lua {
     }
 
     fn setting<'s>(&'s self, command: &'s str) -> Setting<'s> {
-        Setting {
-            command,
-            dialect: &self.dialect,
-            threads: if command == "run" {
-                self.threads
-            } else {
-                self.spec.script_threads
+        let setting = trial::setting(command, &self.spec, &self.dialect);
+        match command {
+            "run" => Setting {
+                threads: self.threads,
+                ..setting
             },
+            _ => setting,
         }
     }
 
@@ -115,7 +113,7 @@ impl Lua {
         };
         let first = turn * (random::UNIQUE / TURNS) + place;
         Turn {
-            random: RefCell::new(seeded(self.seed, stream)),
+            random: RefCell::new(Random::new(mix(self.seed, stream))),
             unique: Cell::new(first),
         }
     }
@@ -190,7 +188,7 @@ impl Lua {
                 }
             }
         };
-        turn.random.replace(seeded(thread.seed, 0));
+        turn.random.replace(Random::new(thread.seed));
         let rest = play(host, &coroutine, Reply::Go, turn, &self.prepared, course, session).await?;
         if !course.reconnects {
             thread.coroutine = Some(coroutine);
@@ -348,25 +346,6 @@ impl Workload for Lua {
         tables::drop_all(session, &self.tables_to_drop()).await
     }
 
-    fn load_units(&self) -> u64 {
-        0
-    }
-
-    fn load_chunk_units(&self) -> u64 {
-        1
-    }
-
-    async fn load_chunk(
-        &self,
-        _worker: &Worker,
-        _thread: &mut Thread,
-        _session: &mut AnySql,
-        _first: u64,
-        _count: u64,
-    ) -> Result<u64, OpError> {
-        Ok(0)
-    }
-
     /// One for each thread that `prepare` is called by, dealt out among the clients.
     fn after_load_steps(&self) -> u64 {
         let (threads, index, count) = (self.spec.script_threads, self.client.index, self.client.count);
@@ -379,12 +358,7 @@ impl Workload for Lua {
     }
 
     async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
-        let mut rows = 0;
-        for table in &self.tables {
-            let sql = format!("SELECT * FROM {table}");
-            rows += session.query_text(&sql, &mut |_| {}).await?;
-        }
-        Ok(rows)
+        tables::read_all(session, &self.tables).await
     }
 
     async fn check(

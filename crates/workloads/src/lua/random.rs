@@ -1,6 +1,6 @@
 //! The random numbers of a script: drawn from its user's generator while that one's coroutine runs.
 use crate::keys::Permutation;
-use crate::rng::{Random, mix};
+use crate::rng::Random;
 use crate::sysbench::random::Distribution;
 use bakeoff_model::run::sysbench::{SysbenchRandom, SysbenchSpec};
 use mlua::{Lua, LuaString, Result, Table};
@@ -106,9 +106,4 @@ pub fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>, spec: &SysbenchSpec)
             five.string(lua, &vec![b'@'; length.min(1 << 20) as usize])
         })?,
     )
-}
-
-/// A user's generator at the begin of an operation, or of `thread_init`.
-pub fn seeded(seed: u64, stream: u64) -> Random {
-    Random::new(mix(seed, stream))
 }

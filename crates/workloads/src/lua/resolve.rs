@@ -3,10 +3,8 @@ use super::host::stem;
 use super::trial;
 use super::{GENERATOR_VERSION, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Kind, after_conflicts, describe, read, shape, usual};
+use crate::resolve::{Kind, NoneBeside, UNCHECKED, after_conflicts, describe, read, shape, usual, words};
 use bakeoff_model::run::lua::LuaSpec;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,23 +19,11 @@ pub const KIND: Kind = Kind {
     preview: None,
 };
 
-/// None besides those of a run.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Options {}
-
-impl Beside for Options {
-    type Spec = LuaSpec;
-
-    fn base(&self) -> LuaSpec {
-        LuaSpec::default()
-    }
-}
+type Options = NoneBeside<LuaSpec>;
 
 /// As sysbench does after a deadlock, and no more often than pgbench.
 const RETRIES: u32 = 10;
 const BACKOFF_S: f64 = 0.001;
-/// Wherever the work has a name.
-const UNCHECKED: &str = ", unchecked SQL: what statements change outside of the plan's tables is not known";
 
 fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let said = read::<Options>(request)?.spec;
@@ -47,11 +33,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         creates: tables.clone(),
         ..said
     };
-    let run = super::Setting {
-        command: "run",
-        dialect,
-        threads: spec.script_threads,
-    };
+    let run = trial::setting("run", &spec, dialect);
     let prepared = trial::statements(&Arc::new(spec.clone()), run)?;
     let needs = needs();
     let resolved = Resolved {
@@ -79,15 +61,9 @@ pub fn name(spec: &LuaSpec) -> &str {
 }
 
 fn label(spec: &LuaSpec) -> String {
-    let shown = |(name, value): (&String, &serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{name} {text}"),
-        other => format!("{name} {other}"),
-    };
-    let options: Vec<String> = spec.options.iter().map(shown).collect();
-    let options = if options.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", options.join(", "))
+    let options = match spec.options.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", words(&spec.options, &[]).join(", ")),
     };
     format!("Lua {}{options}{UNCHECKED}", name(spec))
 }

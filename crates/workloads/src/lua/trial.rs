@@ -1,8 +1,8 @@
 //! A script tried without a database: which statements its threads prepare, and which tables it makes.
 use super::host::{Asked, Host, Reply, Setting, Statements, TRIAL_MAX, Turn};
 use super::prepared::Prepared;
-use super::random::seeded;
 use crate::prelude::*;
+use crate::rng::Random;
 use crate::statement_kind::creates;
 use crate::trouble::refuse;
 use bakeoff_model::run::lua::LuaSpec;
@@ -57,7 +57,7 @@ fn refuse_without_event(env: &Table) -> Result<(), Trouble> {
 pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble> {
     let (mut found, begun, mut late): (Vec<String>, _, _) = (vec![], Instant::now(), false);
     let gathered = Statements::Gathered(Rc::default());
-    let setting = prepare(spec, dialect);
+    let setting = setting("prepare", spec, dialect);
     let host = Host::new(spec, setting, gathered)?;
     for tid in 0..setting.threads {
         let env = host.user(tid.into())?;
@@ -105,10 +105,10 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
 
 const NAMED: &str = "name the tables: creates = [\"sbtest{1..10}\"]";
 
-/// As `prepare` is called.
-pub fn prepare<'d>(spec: &LuaSpec, dialect: &'d str) -> Setting<'d> {
+/// As a command is called before anybody knows how many threads a run has.
+pub fn setting<'d>(command: &'d str, spec: &LuaSpec, dialect: &'d str) -> Setting<'d> {
     Setting {
-        command: "prepare",
+        command,
         dialect,
         threads: spec.script_threads,
     }
@@ -122,7 +122,7 @@ fn until(
     each: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), String> {
     let turn = Turn {
-        random: RefCell::new(seeded(0, 0)),
+        random: RefCell::new(Random::new(0)),
         unique: Cell::new(0),
     };
     let mut reply = begin;

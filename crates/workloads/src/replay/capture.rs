@@ -1,7 +1,7 @@
 //! What a log has captured: statements in the order of their times, and which session each belongs to.
 use super::allowed::is_sent;
 use super::digest::digest;
-use crate::statement_kind::Kind;
+use crate::statement_kind::{Kind, begins_with};
 use std::collections::HashMap;
 
 #[derive(Debug, Default)]
@@ -47,15 +47,7 @@ pub struct Form {
 impl Form {
     /// As far as its first word tells: functions may do more.
     pub fn only_asks(&self) -> bool {
-        let first = self
-            .text
-            .split(|c: char| !c.is_ascii_alphabetic())
-            .find(|word| !word.is_empty());
-        first.is_some_and(|first| {
-            ["select", "show", "describe", "desc"]
-                .iter()
-                .any(|ask| first.eq_ignore_ascii_case(ask))
-        })
+        begins_with(&self.text, &["select", "show", "describe", "desc"])
     }
 }
 
@@ -64,11 +56,11 @@ impl Capture {
         &self.text[captured.start..captured.start + captured.bytes as usize]
     }
 
-    pub fn first_us(&self, session: usize) -> u64 {
+    fn first_us(&self, session: usize) -> u64 {
         self.at_us(self.sessions[session].statements.first())
     }
 
-    pub fn last_us(&self, session: usize) -> u64 {
+    fn last_us(&self, session: usize) -> u64 {
         self.at_us(self.sessions[session].statements.last())
     }
 
@@ -115,7 +107,7 @@ impl Capture {
 #[derive(Default)]
 pub struct Builder {
     made: Capture,
-    /// Whatever the log says is sent.
+    /// Every statement of the log is sent.
     unchecked: bool,
     /// A text in double quotes is a name.
     quotes_names: bool,

@@ -255,25 +255,6 @@ impl Workload for Replay {
         tables::drop_all(session, &self.tables_to_drop()).await
     }
 
-    fn load_units(&self) -> u64 {
-        0
-    }
-
-    fn load_chunk_units(&self) -> u64 {
-        1
-    }
-
-    async fn load_chunk(
-        &self,
-        _worker: &(),
-        _thread: &mut Thread,
-        _session: &mut AnySql,
-        _first: u64,
-        _count: u64,
-    ) -> Result<u64, OpError> {
-        Ok(0)
-    }
-
     fn after_load_steps(&self) -> u64 {
         u64::from(self.client.index == 0 && !self.schema.make.is_empty())
     }
@@ -290,21 +271,9 @@ impl Workload for Replay {
     }
 
     async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
-        let mut rows = 0;
-        let look = session.dialect().table_exists;
-        let look = session.prepare(&Ask::read(look)).await?;
-        for table in &self.tables {
-            // What stands where a table may stand is not always one.
-            if session
-                .query_one(look, &[Value::Text(table.as_bytes())])
-                .await?
-                .is_some()
-            {
-                let sql = format!("SELECT * FROM {table}");
-                rows += session.query_text(&sql, &mut |_| {}).await?;
-            }
-        }
-        Ok(rows)
+        // What follows FROM in a statement is not always a table.
+        let tables = tables::existing(session, &self.tables).await?;
+        tables::read_all(session, &tables).await
     }
 
     async fn check(

@@ -1,5 +1,6 @@
 //! MariaDB's and MySQL's logs: the general one, of all statements when they arrive, and the slow one, of those that have ended.
 use super::capture::Builder;
+use crate::statement_kind::begins_with;
 use bakeoff_model::value::{Civil, Timestamp};
 use std::io::{self, BufRead};
 
@@ -219,11 +220,11 @@ fn timestamp(line: &str) -> Option<u64> {
 
 /// A line that tells of the next statement; others that begin with `#` are comments of a statement.
 fn header(line: &str) -> Option<&str> {
-    let told = line.strip_prefix("# ")?;
+    let header = line.strip_prefix("# ")?;
     HEADERS
         .iter()
-        .any(|header| told.starts_with(header))
-        .then_some(told)
+        .any(|known| header.starts_with(known))
+        .then_some(header)
 }
 
 const HEADERS: [&str; 16] = [
@@ -298,15 +299,8 @@ impl Said {
             }
             .unwrap_or_default(),
             statement: sql.map(|sql| {
-                let first = sql
-                    .trim_start()
-                    .split(|c: char| !c.is_ascii_alphabetic())
-                    .next()
-                    .unwrap_or_default();
                 // What others answer with, servers do not count.
-                let counted = ["select", "with", "values", "table"]
-                    .iter()
-                    .any(|word| first.eq_ignore_ascii_case(word));
+                let counted = begins_with(&sql, &["select", "with", "values", "table"]);
                 let rows = rows.filter(|_| counted);
                 (sql, rows)
             }),
@@ -325,7 +319,9 @@ fn is_use(line: &str) -> bool {
 
 /// What a server writes when it opens the log.
 fn is_banner(line: &str) -> bool {
-    line.contains(", Version: ") || line.starts_with("Tcp port: ") || line.starts_with("Time ")
+    (line.contains(", Version: ") && line.ends_with("started with:"))
+        || (line.starts_with("Tcp port: ") && line.contains("Unix socket: "))
+        || (line.starts_with("Time") && line.ends_with("Argument"))
 }
 
 /// Without the end of the line; false: there are no more. What is no UTF-8 is replaced.
@@ -352,7 +348,7 @@ mod tests {
         builder.finish(resolution_us)
     }
 
-    fn told(capture: &Capture) -> Vec<(u64, &str)> {
+    fn found(capture: &Capture) -> Vec<(u64, &str)> {
         capture
             .statements
             .iter()
@@ -376,7 +372,7 @@ mod tests {
             (1_000_000, "SELECT 5,\n'two lines'"),
             (2_000_000, "SELECT 2"),
         ];
-        assert_eq!(told(&capture), expected);
+        assert_eq!(found(&capture), expected);
         assert_eq!(capture.sessions.len(), 3);
     }
 
@@ -390,7 +386,7 @@ mod tests {
             \t\t     4 Quit\t\n";
         let capture = read(read_general, log);
         assert_eq!(
-            told(&capture),
+            found(&capture),
             [
                 (0, "SELECT 1"),
                 (500_000, "SELECT 2"),
@@ -400,20 +396,23 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_log_tells_rows_and_when_statements_began() {
+    fn a_slow_log_has_rows_and_when_statements_began() {
         let log = "# Time: 2026-11-28T05:00:01.500000Z\n# User@Host: u[u] @ localhost []  Id:     8\n\
             # Query_time: 1.000000  Lock_time: 0.000001 Rows_sent: 3  Rows_examined: 3\n\
             use test;\nSET timestamp=1795842000;\nSELECT 1;\n\
             # Time: 2026-11-28T05:00:01.600000Z\n# User@Host: u[u] @ localhost []  Id:     9\n\
             # Query_time: 1.500000  Lock_time: 0.000001 Rows_sent: 0  Rows_examined: 3\n\
-            SET timestamp=1795842000;\nDELETE FROM t\nWHERE a = 1;\n\
+            SET last_insert_id=3,timestamp=1795842000;\nDELETE FROM t\n# why, Version: 1\nWHERE a = 1;\n\
             # Time: 2026-11-28T05:00:01.700000Z\n# User@Host: u[u] @ localhost []  Id:     8\n\
             # Query_time: 0.000000  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n\
             SET timestamp=1795842001;\n# administrator command: Quit;\n";
         let capture = read(read_slow, log);
         assert_eq!(
-            told(&capture),
-            [(0, "DELETE FROM t\nWHERE a = 1"), (400_000, "SELECT 1")]
+            found(&capture),
+            [
+                (0, "DELETE FROM t\n# why, Version: 1\nWHERE a = 1"),
+                (400_000, "SELECT 1")
+            ]
         );
         assert_eq!(
             capture.statements.iter().map(|one| one.rows).collect::<Vec<_>>(),
@@ -424,7 +423,7 @@ mod tests {
     #[test]
     fn what_is_no_log_has_no_statements() {
         for how in [read_general, read_slow] {
-            assert!(read(how, "# \nnothing\n\t\n\t\tx\n1\t2\n").statements.len() <= 1);
+            assert!(read(how, "# \nnothing\n\t\n\t\tx\n1\t2\n").statements.is_empty());
         }
     }
 }

@@ -87,7 +87,7 @@ pub fn read_csv(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, S
 }
 
 /// A statement, the end of a session, or an error that answers its last statement.
-enum Told {
+enum Entry {
     Statement(String),
     End,
     Error,
@@ -101,7 +101,7 @@ struct Reading {
     last: HashMap<u64, String>,
     latest_us: HashMap<u64, u64>,
     /// With the session, and when it was or began.
-    told: Vec<(u64, u64, Told)>,
+    entries: Vec<(u64, u64, Entry)>,
 }
 
 impl Reading {
@@ -115,9 +115,9 @@ impl Reading {
             // One that did not get as far as being logged failed alone.
             let is_last = self.last.get(&session).is_some_and(|last| *last == line.query);
             if !is_last && !line.query.is_empty() {
-                self.tell(session, at_us, Told::Statement(line.query.clone()));
+                self.add(session, at_us, Entry::Statement(line.query.clone()));
             }
-            return self.tell(session, at_us, Told::Error);
+            return self.add(session, at_us, Entry::Error);
         }
         let (mut message, mut at_us) = (line.message.as_str(), at_us);
         if let Some(rest) = message.strip_prefix("duration: ") {
@@ -126,10 +126,10 @@ impl Reading {
             message = rest.trim_start();
         }
         if message.starts_with("disconnection: ") {
-            self.tell(session, at_us, Told::End);
+            self.add(session, at_us, Entry::End);
         } else if let Some(sql) = message.strip_prefix("statement: ") {
             self.last.insert(session, sql.to_owned());
-            self.tell(session, at_us, Told::Statement(sql.to_owned()));
+            self.add(session, at_us, Entry::Statement(sql.to_owned()));
         } else if let Some((name, sql)) = message
             .strip_prefix("execute ")
             .and_then(|rest| rest.split_once(": "))
@@ -137,29 +137,29 @@ impl Reading {
             self.last.insert(session, sql.to_owned());
             // More rows of a statement that is known.
             if !name.starts_with("fetch from ") {
-                self.tell(
+                self.add(
                     session,
                     at_us,
-                    Told::Statement(with_parameters(sql, &line.detail)),
+                    Entry::Statement(with_parameters(sql, &line.detail)),
                 );
             }
         }
     }
 
     /// A session's lines are in their order, whatever their times lost by rounding.
-    fn tell(&mut self, session: u64, at_us: u64, told: Told) {
+    fn add(&mut self, session: u64, at_us: u64, entry: Entry) {
         let latest_us = self.latest_us.entry(session).or_default();
         *latest_us = at_us.max(*latest_us);
-        self.told.push((session, *latest_us, told));
+        self.entries.push((session, *latest_us, entry));
     }
 
     fn finish(mut self, builder: &mut Builder) -> u64 {
-        self.told.sort_by_key(|(_, at_us, _)| *at_us);
-        for (session, at_us, told) in self.told {
-            match told {
-                Told::Statement(sql) => builder.statement(session, at_us, &sql, None),
-                Told::End => builder.end(session),
-                Told::Error => builder.failed(session),
+        self.entries.sort_by_key(|(_, at_us, _)| *at_us);
+        for (session, at_us, entry) in self.entries {
+            match entry {
+                Entry::Statement(sql) => builder.statement(session, at_us, &sql, None),
+                Entry::End => builder.end(session),
+                Entry::Error => builder.failed(session),
             }
         }
         MILLISECOND_US
@@ -231,7 +231,7 @@ fn values(listed: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn told(capture: &super::super::capture::Capture) -> Vec<(u64, &str, bool)> {
+    fn found(capture: &super::super::capture::Capture) -> Vec<(u64, &str, bool)> {
         capture
             .statements
             .iter()
@@ -260,9 +260,9 @@ mod tests {
         ];
         let (mut of_csv, mut of_json) = (Builder::default(), Builder::default());
         let resolution_us = read_csv(&mut csv.as_bytes(), &mut of_csv).unwrap();
-        assert_eq!(told(&of_csv.finish(resolution_us)), expected);
+        assert_eq!(found(&of_csv.finish(resolution_us)), expected);
         let resolution_us = read_json(&mut json.as_bytes(), &mut of_json).unwrap();
-        assert_eq!(told(&of_json.finish(resolution_us)), expected);
+        assert_eq!(found(&of_json.finish(resolution_us)), expected);
         assert!(is_csv(csv.lines().next().unwrap()) && is_json(json.lines().next().unwrap()));
     }
 

@@ -2,13 +2,11 @@
 use super::capture::Capture;
 use super::{GENERATOR_VERSION, log, needs};
 use crate::prelude::*;
-use crate::resolve::{Beside, Kind, describe, read, usual};
+use crate::resolve::{Kind, NoneBeside, UNCHECKED, describe, read, usual};
 use crate::sql::schema::Schema;
 use crate::trouble::refuse;
 use bakeoff_model::run::replay::ReplaySpec;
 use bakeoff_model::run::sql::SqlSpec;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub const KIND: Kind = Kind {
@@ -22,24 +20,12 @@ pub const KIND: Kind = Kind {
     preview: None,
 };
 
-/// None besides those of a run.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Options {}
+type Options = NoneBeside<ReplaySpec>;
 
-impl Beside for Options {
-    type Spec = ReplaySpec;
-
-    fn base(&self) -> ReplaySpec {
-        ReplaySpec::default()
-    }
-}
-
-/// Wherever the work has a name.
-const UNCHECKED: &str = ", unchecked SQL: what statements change outside of the plan's tables is not known";
 /// Operations of a report.
 const NAMED_MAX: usize = 30;
 const NAME_CHARS: usize = 60;
-pub const OTHERS: &str = "other statements";
+const OTHERS: &str = "other statements";
 
 fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let mut spec = read::<Options>(request)?.spec;

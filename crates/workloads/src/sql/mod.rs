@@ -266,12 +266,7 @@ impl Workload for Sql {
     }
 
     async fn scan_all(&self, session: &mut AnySql) -> Result<u64, OpError> {
-        let mut rows = 0;
-        for table in &self.schema.tables {
-            let sql = format!("SELECT * FROM {table}");
-            rows += session.query_text(&sql, &mut |_| {}).await?;
-        }
-        Ok(rows)
+        tables::read_all(session, &self.schema.tables).await
     }
 
     async fn check(

@@ -4,11 +4,9 @@ use super::schema::{Schema, changes_of_rows};
 use super::scripts::Scripts;
 use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, scripts};
 use crate::prelude::*;
-use crate::resolve::{Beside, Kind, after_conflicts, describe, name_of, read, shape, usual};
+use crate::resolve::{Kind, NoneBeside, UNCHECKED, after_conflicts, describe, name_of, read, shape, usual};
 use crate::trouble::refuse;
 use bakeoff_model::run::sql::SqlSpec;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -23,17 +21,7 @@ pub const KIND: Kind = Kind {
     preview: Some(preview),
 };
 
-/// None besides those of a run.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Options {}
-
-impl Beside for Options {
-    type Spec = SqlSpec;
-
-    fn base(&self) -> SqlSpec {
-        SqlSpec::default()
-    }
-}
+type Options = NoneBeside<SqlSpec>;
 
 /// After a conflict the same transaction may succeed, soon. The number is that of pgbench's `--max-tries`.
 const RETRIES: u32 = 10;
@@ -92,9 +80,6 @@ fn advice(scripts: &Scripts) -> Vec<String> {
         })
         .collect()
 }
-
-/// Wherever the work has a name.
-const UNCHECKED: &str = ", unchecked SQL: what statements change outside of the plan's tables is not known";
 
 /// pgbench's own transactions have tables of their own.
 fn alone(spec: &SqlSpec) -> Result<(), Trouble> {
