@@ -107,12 +107,17 @@ fn only_extra_synchronisation_keeps_the_last_commit_where_names_need_a_sync() {
         .map(|seed| cut(&["--strict"], "delete", "extra", seed))
         .collect();
     assert!(extra.iter().all(|cut| cut.whole && cut.found >= cut.acknowledged));
-    let full: Vec<Cut> = (0..4)
-        .map(|seed| cut(&["--strict"], "delete", "full", seed))
-        .collect();
-    assert!(
-        full.iter()
-            .all(|cut| cut.whole && cut.found + 1 >= cut.acknowledged)
-    );
-    assert!(full.iter().any(|cut| cut.found < cut.acknowledged));
+    // A cut between two commits loses the last one; where all of the first four fall into a commit, others are tried.
+    let mut lost = 0;
+    for seed in 0..FULL_CUTS_MAX {
+        let cut = cut(&["--strict"], "delete", "full", seed);
+        assert!(cut.whole && cut.found + 1 >= cut.acknowledged);
+        lost += u32::from(cut.found < cut.acknowledged);
+        if seed >= 3 && lost > 0 {
+            break;
+        }
+    }
+    assert!(lost > 0, "{FULL_CUTS_MAX} cuts have lost no commit");
 }
+
+const FULL_CUTS_MAX: u64 = 40;
