@@ -97,6 +97,7 @@ GENERAL = """mysqld, Version: 9.7.0. started with:
 def test_statements_of_a_log_are_sent_at_its_pace_and_failures_counted(tmp_path: Path) -> None:
     run = replay(tmp_path, GENERAL, "speed = 1")
     assert (run.ok, run.failures) == (5, 1)
+    assert run.verdict.signs == [], "a user that waits for its next statement is no limit"
     assert run.window_s >= 1.4, "the last statement is due after 1.5 s"
     assert counts(run)["SELECT balance FROM accounts WHERE id = ?"] == 2
 

@@ -51,6 +51,11 @@ class Workload(Resolved):
         return bool(self.spec.get("foreign_keys", False))
 
     @property
+    def pauses(self) -> bool:
+        """Its users wait between operations: they key in and think, or keep the pace of a log."""
+        return bool(self.spec.get("keying_and_think")) or (self.spec["kind"] == "replay" and self.spec["speed"] > 0)
+
+    @property
     def operations_max(self) -> int | None:
         """Of a run over all clients, where its operations are in a file and so have an end."""
         if self.spec["kind"] == "replay":

@@ -68,6 +68,7 @@ fn label(spec: &ReplaySpec, capture: &Capture) -> String {
     };
     let left_out = match capture.left_out {
         0 => String::new(),
+        1 => ", 1 statement left out".to_owned(),
         count => format!(", {count} statements left out"),
     };
     let unchecked = if spec.unchecked_sql { UNCHECKED } else { "" };
