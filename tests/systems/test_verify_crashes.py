@@ -52,7 +52,8 @@ def test_sqlite_loses_nothing_at_full_durability(tmp_path: Path) -> None:
 def test_sqlite_loses_at_a_power_cut_what_relaxed_durability_allows(tmp_path: Path) -> None:
     found, code = survived(tmp_path, "sqlite", "relaxed", "--cuts", "3", "--kills", "3")
     assert code == 0
-    assert (losing(found["power cut"]), losing(found["kill"])) == (3, 0)
+    assert losing(found["power cut"]) >= 1, "a cut right after a checkpoint loses nothing"
+    assert losing(found["kill"]) == 0
     assert (found["power cut"]["verdict"], found["kill"]["verdict"]) == ("OBSERVED", "HELD")
 
 

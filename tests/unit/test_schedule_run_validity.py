@@ -39,7 +39,9 @@ def test_without_a_whole_second_of_the_window_nothing_is_judged() -> None:
     assert steadiness([second(0, 5, warm_up=True), second(1, 5, length_s=0.5)], open_loop=False) is None
 
 
-def limited(kind: str, *, runner: str = "reactor", busy: float, delay: float, inside: float = 0.0) -> bool:
+def limited(
+    kind: str, *, runner: str = "reactor", busy: float, delay: float, inside: float = 0.0, pauses: bool = False
+) -> bool:
     """Of one run of two threads over 1 s. inside: share of their time that they were in operations."""
     service = to_document(Histogram.from_values([round(inside * 1e6)] * 2000))
     record = RunRecord(
@@ -48,7 +50,10 @@ def limited(kind: str, *, runner: str = "reactor", busy: float, delay: float, in
         series=[Series(operation="read", part_of=None, outcome="ok", count=2000, response=service, service=service)],
     )  # fmt: skip
     record.server.cpu_s, record.machine.idle_ratio = None if kind == "null" else 2.7, 0.0
-    cell = SimpleNamespace(runner_taken=runner, threads=2, clients=1, record=SimpleNamespace(kind=kind))
+    cell = SimpleNamespace(
+        runner_taken=runner, threads=2, clients=1, record=SimpleNamespace(kind=kind),
+        workload=SimpleNamespace(pauses=pauses),
+    )  # fmt: skip
     return client_verdict(record, cast(Any, cell)).client_limited
 
 
@@ -58,6 +63,9 @@ def test_the_client_is_judged_by_where_the_system_is() -> None:
     assert limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.5)
     assert not limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.95), (
         "the system is at work in its threads"
+    )
+    assert not limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.5, pauses=True), (
+        "they wait as the workload has it"
     )
 
 
