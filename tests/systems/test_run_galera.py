@@ -1,4 +1,5 @@
-"""A plan with a Galera cluster, from its start to the report: one node of three is killed in the middle of the run."""
+"""A plan with a Galera cluster, from its start to the report: in the middle of the run one node of three is killed, and
+another one is cut off."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ data_integrity = true
 
 [measure]
 warm_up = "500ms"
-window = "8s"
+window = "15s"
 repetitions = 1
 timeout = "10m"
 
@@ -43,6 +44,12 @@ at = "1s"
 node = "n3"
 do = "kill"
 for = "1s"
+
+[[faults]]
+at = "9s"
+node = "n2"
+do = "partition"
+for = "2500ms"
 """
 
 
@@ -66,7 +73,7 @@ def test_the_run_goes_on_and_no_acknowledged_write_is_missing(bundle: Bundle) ->
 
 
 def test_the_node_that_was_killed_came_back_by_what_it_had_missed(bundle: Bundle) -> None:
-    (killed,) = bundle.runs[0].faults
+    killed, _ = bundle.runs[0].faults
     assert killed.failure == ""
     assert killed.rejoined.startswith("incremental state transfer of ")
     assert killed.rejoin_s is not None
@@ -79,15 +86,27 @@ def test_the_time_without_commits_is_what_the_series_shows(bundle: Bundle) -> No
     tenths = bundle.tenths(run.id)
     assert tenths is not None
     written = tenths.column("writes").to_pylist()
-    longest_s = max(len(list(group)) / 10 for some, group in groupby(written, key=bool) if not some)
+    longest_s = max(len(list(group)) / 10 for some, group in groupby(written[:85], key=bool) if not some)
     effect = run.faults[0].effect
     assert effect is not None
     assert effect.without_writes_s == pytest.approx(longest_s, abs=0.2)
     assert longest_s >= 0.5, "nothing is committed until the others have noticed"
 
 
+def test_a_node_that_is_cut_off_serves_nobody_until_it_is_taken_back(bundle: Bundle) -> None:
+    """It lives, and clients reach it; without a majority it refuses them, and what it refused is not lost."""
+    (run,) = bundle.runs
+    _, cut = run.faults
+    assert cut.failure == ""
+    assert cut.back_s is not None
+    node = next(node for node in run.nodes if node.name == "n2")
+    assert node.outcomes["fail_refused"] > 0
+    assert cut.effect is not None
+    assert (cut.effect.without_writes_s or 0.0) >= 0.5, "nothing is committed until the others have noticed"
+
+
 FROZEN_AND_ENDED = (
-    PLAN.replace('"8s"', '"24s"').split("[[faults]]")[0]
+    PLAN.replace('"15s"', '"24s"').split("[[faults]]")[0]
     + """
 [[faults]]
 at = "2s"

@@ -79,7 +79,12 @@ def test_a_dry_run_and_the_bundle_know_the_faults(tmp_path: Path) -> None:
             "would end at 30 s, and the window ends at 30 s",
             "make `for` shorter",
         ),
-        (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart"),
+        (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart, partition"),
+        (
+            fault(at="1s", do="partition"),
+            "cuts a server off from the others, and mariadb has only one",
+            "several nodes",
+        ),
         (
             fault(at="1s", do="kill", system="mariadbb"),
             "`, which is not a system of the plan",

@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from bakeoff.provision import process as listening
+from bakeoff.provision import sockets as listening
 
 
 @pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])

@@ -14,6 +14,7 @@ from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
 from bakeoff.model.faults import FaultRecord, PlannedFault, events
 from bakeoff.model.records.run import NodeSilence
+from bakeoff.schedule import faults as schedule_faults
 from bakeoff.schedule.faults import Faults, error_ratio_outside_faults, with_effects
 from bakeoff.schedule.nodes import silences
 
@@ -24,6 +25,8 @@ WAIT_S = 30.0
 
 class Server:
     """Writes down what is done to it. A start waits until `started` is set, or the server is killed."""
+
+    start_timeout_s = WAIT_S
 
     def __init__(self, name: str, done: list[str]) -> None:
         self.name = name
@@ -45,12 +48,39 @@ class Server:
     def thaw(self) -> None:
         self.done.append(f"thaw {self.name}")
 
+    def answers(self) -> bool:
+        self.done.append(f"ask {self.name}")
+        return True
+
     def start(self) -> None:
         self.killed.clear()
         self.done.append(f"start {self.name}")
         while not self.started.wait(0.01):
             if self.killed.is_set():
                 raise ServerError("killed by SIGKILL")
+
+
+class Cut:
+    """Stands for a partition. `possible` is False: it cannot be made."""
+
+    possible = True
+
+    def __init__(self, server: Server, others: list[Server]) -> None:
+        self.server = server
+        self.others = " and ".join(other.name for other in others)
+
+    def begin(self) -> None:
+        if not self.possible:
+            raise ServerError("no connection was found")
+        self.server.done.append(f"cut {self.server.name} off from {self.others}")
+
+    def end(self) -> None:
+        self.server.done.append(f"reconnect {self.server.name}")
+
+
+@pytest.fixture(autouse=True)
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule_faults, "Partition", Cut)
 
 
 class Run:
@@ -96,6 +126,7 @@ def fault(do: Any, node: str = "n1", at_s: float = 0.05, for_s: float | None = N
         (fault("kill", for_s=0.02), ["kill n1", "start n1"]),
         (fault("stop", for_s=0.02), ["stop n1", "start n1"]),
         (fault("restart"), ["stop n1", "start n1"]),
+        (fault("partition", for_s=0.02), ["cut n1 off from n2", "reconnect n1", "ask n1"]),
     ],
 )
 def test_a_fault_is_done_at_its_time_and_ended_at_its_time(planned: PlannedFault, done: list[str]) -> None:
@@ -148,13 +179,30 @@ def test_one_that_has_to_wait_for_another_is_tried_again_once_that_is_back(monke
     assert not run.faults.away()
 
 
-def test_nothing_stays_frozen_when_the_load_has_ended() -> None:
-    run = Run(fault("freeze"))
+@pytest.mark.parametrize(
+    ("planned", "done"),
+    [
+        (fault("freeze"), ["freeze n1", "thaw n1"]),
+        (fault("partition"), ["cut n1 off from n2", "reconnect n1", "ask n1"]),
+    ],
+)
+def test_nothing_stays_frozen_or_cut_off_when_the_load_has_ended(planned: PlannedFault, done: list[str]) -> None:
+    run = Run(planned)
     run.faults.start()
-    run.until("freeze n1")
+    run.until(done[0])
     run.faults.end()
-    assert run.done == ["freeze n1", "thaw n1"]
+    assert run.done == done
     assert run.faults.records[0].after_load
+
+
+def test_a_partition_that_cannot_be_made_leaves_the_server_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cut, "possible", False)
+    run = Run(fault("partition", for_s=0.02))
+    (record,) = run.carried_out()
+    assert record.failure == "no connection was found"
+    assert record.begun_s is None
+    assert not run.faults.away()
+    assert run.done == []
 
 
 def test_a_start_that_takes_long_delays_no_other_fault() -> None:

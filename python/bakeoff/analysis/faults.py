@@ -315,7 +315,7 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "s",
         "rejoin time",
         "From the restart of a server that a planned fault had ended until it served again.",
-        lambda fault: None if fault.planned.do == "freeze" else fault.rejoin_s,
+        lambda fault: fault.rejoin_s if fault.planned.ends_server else None,
     ),
     FaultFigure(
         "longest_wait_s",

@@ -12,17 +12,23 @@ from .boundary import Document
 #: Of a load that was watched for less, nothing is said of its rate: faults not further apart are one event.
 WATCHED_S_MIN = 1.0
 
-FaultKind = Literal["kill", "stop", "freeze", "restart"]
+FaultKind = Literal["kill", "stop", "freeze", "restart", "partition"]
+#: What ends those that leave the server running; the others end with a start.
+_ENDED_BY: dict[FaultKind, str] = {"freeze": "thaw", "partition": "reconnect"}
 
 
 class PlannedFault(Document):
-    """What a plan does to one server. at_s: since the window's start. for_s: until it is thawed, or started again;
-    None: it stays as it is until the load has ended (a `restart` starts it again at once)."""
+    """What a plan does to one server. at_s: since the window's start. for_s: until it is thawed, reconnected or
+    started again; None: it stays as it is until the load has ended (a `restart` starts it again at once)."""
 
     at_s: float
     node: str
     do: FaultKind
     for_s: float | None = None
+
+    @property
+    def ends_server(self) -> bool:
+        return self.do not in _ENDED_BY
 
     @property
     def label(self) -> str:
@@ -32,14 +38,13 @@ class PlannedFault(Document):
     @property
     def words(self) -> str:
         """ "kill n3 at 20 s, restart it after 5 s"."""
-        left = {"freeze": "thaw it", "kill": "restart it", "stop": "restart it"}.get(self.do, "")
-        after = f", {left} after {self.for_s:g} s" if self.for_s is not None else ""
+        after = f", {_ENDED_BY.get(self.do, 'restart')} it after {self.for_s:g} s" if self.for_s is not None else ""
         return f"{self.label} at {self.at_s:g} s{after}"
 
     @property
     def end_label(self) -> str:
         """What ends it: "thaw n3"."""
-        return f"{'thaw' if self.do == 'freeze' else 'start'} {self.node}"
+        return f"{_ENDED_BY.get(self.do, 'start')} {self.node}"
 
 
 def events(planned: Sequence[PlannedFault]) -> list[list[int]]:
@@ -99,7 +104,7 @@ class FaultEffect(Document):
 
 class FaultRecord(Document):
     """A planned fault as it was carried out, seconds since the window's start. begun_s: the node was hurt; ended_s: it
-    was thawed, or its start was asked for; back_s: it served again. None: that has not happened."""
+    was thawed or reconnected, or its start was asked for; back_s: it served again. None: that has not happened."""
 
     planned: PlannedFault
     begun_s: float | None = None

@@ -262,6 +262,9 @@ def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, sou
     node = table.node or nodes[0]
     if node not in nodes:
         raise source.error(f"{name} has no node `{node}`", "faults", number, "node", hint=one_of(node, nodes))
+    if table.do == "partition" and len(nodes) < 2:
+        what = f"`partition` cuts a server off from the others, and {name} has only one"
+        raise source.error(what, "faults", number, "do", hint="start several nodes, or choose another fault")
     if not isinstance(cell.limit, TimeLimit) and table.for_ is None and table.do != "restart":
         what = f"`{table.do} {node}` has no end, and a run limited by operations may then never end"
         raise source.error(what, "faults", number, hint="set `for`, or limit the run by a `window`")

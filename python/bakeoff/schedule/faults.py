@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ..analysis import faults as analysis
-from ..errors import BakeoffError
+from ..errors import BakeoffError, ServerError
 from ..model import faults as model
 from ..model.boundary import RunResult
 from ..model.faults import FaultRecord, PlannedFault
+from ..provision.partition import Partition
+from ..provision.process import wait_until
 from ..provision.server import ManagedServer
 
 #: Between two attempts to end a server that is starting but no longer needed.
@@ -23,7 +25,8 @@ _INSISTS_EVERY_S = 0.1
 
 
 class Faults:
-    """The faults of one run. One thread calls all methods; `end` is always called, and leaves nothing frozen.
+    """The faults of one run. One thread calls all methods; `end` is always called, and leaves nothing frozen or cut
+    off.
 
     rejoin: restarts a node while others run, and returns how it got the missed data. mark: informs the clients.
     """
@@ -42,9 +45,11 @@ class Faults:
         self._mark = mark
         self._window_unix_s = window_unix_s
         self._over = threading.Event()
+        self._hurries = False
         self._turns = {fault.node: threading.Lock() for fault in planned}
         self._away: set[str] = set()
         self._starting: set[str] = set()
+        self._partitions: dict[str, Partition] = {}
         self._threads = [
             threading.Thread(target=self._carry_out, args=(number, record), name="fault", daemon=True)
             for number, record in enumerate(self.records)
@@ -63,8 +68,9 @@ class Faults:
         self.records[number].marked_s.append(at_s)
 
     def end(self, *, at_once: bool = False) -> None:
-        """Begins no further fault, and leaves nothing frozen. at_once: kills servers that are starting, instead of
-        waiting for them."""
+        """Begins no further fault, and leaves nothing frozen or cut off. at_once: kills servers that are starting,
+        instead of waiting for them."""
+        self._hurries = at_once
         self._over.set()
         for thread in self._threads:
             while thread.is_alive():
@@ -72,7 +78,7 @@ class Faults:
                 if at_once:
                     for node in set(self._starting):
                         self._servers[node].kill()
-        self._make_whole(lambda planned: planned.do == "freeze")
+        self._make_whole(lambda planned: not planned.ends_server)
 
     def heal(self) -> None:
         """Restarts nodes that are still away when the load has ended: the data are checked on all nodes. One may have
@@ -102,6 +108,9 @@ class Faults:
                 self._do(number, record)
             except (BakeoffError, OSError) as error:
                 record.failure = str(error)
+                if not planned.ends_server:  # then it is as it was
+                    record.begun_s = None
+                    self._away.discard(planned.node)
                 return
             away_s = 0.0 if planned.do == "restart" else planned.for_s
             if away_s is not None and not self._ended_before(planned.at_s + away_s):
@@ -117,6 +126,10 @@ class Faults:
                 server.kill()
             case "freeze":
                 server.freeze()
+            case "partition":
+                others = [other for name, other in self._servers.items() if name != record.planned.node]
+                self._partitions[record.planned.node] = partition = Partition(server, others)
+                partition.begin()
             case "stop" | "restart":
                 server.stop()
 
@@ -125,10 +138,14 @@ class Faults:
         record.ended_s = self._now_s()
         self._starting.add(node)
         try:
-            if record.planned.do == "freeze":
-                self._servers[node].thaw()
-            else:
-                record.rejoined = self._rejoin(node)
+            match record.planned.do:
+                case "freeze":
+                    self._servers[node].thaw()
+                case "partition":
+                    self._partitions[node].end()
+                    self._wait_for(node)
+                case _:
+                    record.rejoined = self._rejoin(node)
         except (BakeoffError, OSError) as error:
             record.failure = f"{node} did not come back: {error}"
             return
@@ -136,6 +153,12 @@ class Faults:
             self._starting.discard(node)
         record.back_s, record.failure = self._now_s(), ""
         self._away.discard(node)
+
+    def _wait_for(self, node: str) -> None:
+        """What was cut off may first have to be taken back by the others. Raises ServerError."""
+        server = self._servers[node]
+        if not wait_until(lambda: self._hurries or server.answers(), server.start_timeout_s):
+            raise ServerError(f"it did not serve within {server.start_timeout_s:.0f} s after it was reconnected")
 
     def _ended_before(self, at_s: float) -> bool:
         """Waits until then, since the window's start; True: the run ended first."""

@@ -42,11 +42,17 @@ def refuse_faults(plan: ResolvedPlan, cells: Sequence[Cell], wanted: WantedFault
                 hint="faults are possible only on managed servers, which bakeoff starts itself; --only verifies a part"
                 " of the plan",
             )
+        if "partition" in wanted.kinds and len(system.roles()) < 2:
+            raise PlanError(
+                f"a partition cuts a server off from the others, and {name} has only one",
+                where=f"systems.{name}",
+                hint="start several nodes; --only verifies a part of the plan",
+            )
 
 
 class FaultsMeanwhile:
     """The faults of one system. `notice` is called with each sign of progress of the transactions. Leaving the context
-    leaves nothing frozen."""
+    leaves nothing frozen or cut off."""
 
     def __init__(self, instance: Instance, wanted: WantedFaults, seconds: float) -> None:
         self.records: list[FaultRecord] = []

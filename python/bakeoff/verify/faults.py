@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from ..model.durability import NOTHING, read
 from ..model.faults import FaultKind, FaultRecord, PlannedFault
 from ..model.isolation import LevelName
 
-KINDS: tuple[FaultKind, ...] = ("kill", "stop", "freeze", "restart")
+KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 #: A server that does not stop in time is killed.
 _MAY_KILL: tuple[FaultKind, ...] = ("kill", "stop", "restart")
 

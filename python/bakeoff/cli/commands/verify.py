@@ -99,8 +99,9 @@ def add(commands: Commands) -> None:
         default=[],
         type=_fault,
         metavar="KIND",
-        help="kill, stop, freeze or restart a server of each system once during each kind of random transaction, at a"
-        " moment drawn from the seed (managed systems only); may be repeated",
+        help="kill, stop, freeze or restart a server of each system, or cut it off from the others (partition), once"
+        " during each kind of random transaction, at a moment drawn from the seed (managed systems only); may be"
+        " repeated",
     )
     p.add_argument(
         "--seed",

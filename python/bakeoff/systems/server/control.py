@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.provision.process import at_port, at_socket
+from bakeoff.provision.sockets import at_port, at_socket
 from bakeoff.systems.options import Options
 
 CERTIFICATE_HINT = (

@@ -1,0 +1,126 @@
+"""A network partition between the servers of one system: what they send each other is dropped, as by a cable that is
+cut. Clients, ours included, still reach all of them.
+
+The kernel lends us the servers' own sockets (pidfd_getfd, Linux 5.6), and a filter on a socket drops what it receives.
+That needs no privileges over processes that we started, changes nothing that other programs use, and leaves nothing
+behind if we die, because the servers die with us.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.server import ManagedServer
+from bakeoff.provision.sockets import End, TcpSocket, held_by, tcp_sockets
+
+_PIDFD_GETFD = 438  # on every architecture
+_SO_ATTACH_FILTER = 26
+_SO_DETACH_FILTER = 27
+#: One instruction, `ret #0`: take nothing of any packet.
+_DROP = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
+_FILTER = struct.pack("HP", 1, ctypes.addressof(_DROP))
+#: Replicas connect to the port that clients use, too, so a new connection can only be found once it is there.
+_LOOKS_EVERY_S = 0.25
+
+#: The process has ended, or closed the socket, since we looked.
+_GONE = (errno.ESRCH, errno.EBADF, errno.ENOTSOCK)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Partition:
+    """Between one server and the others of its system. `end` may be called any number of times."""
+
+    def __init__(self, server: ManagedServer, others: Sequence[ManagedServer]) -> None:
+        self._sides = ([server], list(others))
+        self._over = threading.Event()
+        self._looking = threading.Thread(target=self._keep_up, name="partition", daemon=True)
+
+    def begin(self) -> None:
+        """Drops what is on its way, and all that follows. Raises ServerError where that cannot be done."""
+        try:
+            connected = self._drop()
+        except OSError as error:
+            self.end()
+            raise ServerError(
+                f"cannot reach the sockets of a server: {error.strerror}",
+                hint="a partition needs Linux 5.6, and that bakeoff may trace its servers (ptrace)",
+            ) from None
+        if not connected:
+            self.end()
+            raise ServerError("no connection between this server and another one was found")
+        self._looking.start()
+
+    def end(self) -> None:
+        self._over.set()
+        if self._looking.is_alive():
+            self._looking.join()
+        for side in self._sides:
+            for pid, descriptor in held_by(_pids(side)).values():
+                with suppress(OSError):  # most have none
+                    _set(pid, descriptor, _SO_DETACH_FILTER, b"\0\0\0\0")
+
+    def _keep_up(self) -> None:
+        while not self._over.wait(_LOOKS_EVERY_S):
+            with suppress(OSError):
+                self._drop()
+
+    def _drop(self) -> int:
+        """How many ends of connections drop what they receive. Raises OSError where none can be reached."""
+        connected = 0
+        for one, (pid, descriptor) in self._between():
+            connected += not one.listens
+            try:
+                _set(pid, descriptor, _SO_ATTACH_FILTER, _FILTER)
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+        return connected
+
+    def _between(self) -> Iterator[tuple[TcpSocket, tuple[int, int]]]:
+        """With process and descriptor: both ends of each connection between the two sides, and all sockets on which any
+        of these servers takes connections, but for those that clients use."""
+        sockets = list(tcp_sockets())
+        held = [held_by(_pids(side)) for side in self._sides]
+        inodes = {(one.local, one.remote): one.inode for one in sockets}
+        for own, other in (held, reversed(held)):
+            taking = [one.local for one in sockets if one.listens and one.inode in other]
+            for one in sockets:
+                if one.inode not in own:
+                    continue
+                if one.listens:
+                    chosen = not self._is_for_clients(one)
+                else:
+                    reached = inodes.get((one.remote, one.local)) in other
+                    chosen = reached or any(end.takes(one.remote) for end in taking)
+                if chosen:
+                    yield one, own[one.inode]
+
+    def _is_for_clients(self, listening: TcpSocket) -> bool:
+        return any(listening.local.takes(End(server.host, server.port)) for side in self._sides for server in side)
+
+
+def _pids(servers: Sequence[ManagedServer]) -> list[int]:
+    return [pid for server in servers for pid in server.pids()]
+
+
+def _set(pid: int, descriptor: int, option: int, value: bytes) -> None:
+    """An option of another process's socket. Raises OSError."""
+    process = os.pidfd_open(pid)
+    try:
+        number = _libc.syscall(_PIDFD_GETFD, process, descriptor, 0)
+        if number < 0:
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error))
+    finally:
+        os.close(process)
+    with socket.socket(fileno=number) as lent:
+        lent.setsockopt(socket.SOL_SOCKET, option, value)
