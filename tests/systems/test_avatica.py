@@ -19,6 +19,8 @@ from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
 from rust_tests import needs_cargo, run_driver_tests
 
+pytestmark = pytest.mark.servers
+
 
 @pytest.fixture(scope="module")
 def version() -> str:
@@ -151,13 +153,12 @@ timeout = "10m"
 repetitions = 1
 retry = {{ retries = 100, on = ["conflict"], backoff = "1ms" }}    # for a busy machine
 """
-SLOW = [pytest.mark.slow, pytest.mark.servers]
 
 
 @pytest.mark.usefixtures("version")
 @pytest.mark.parametrize(
     "workload",
-    ["ycsb", "sql", *(pytest.param(name, marks=SLOW) for name in ("sysbench", "linkbench", "hatshop"))],
+    ["ycsb", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sql", "sysbench", "linkbench", "hatshop"))],
 )
 def test_a_workload_is_measured_and_its_data_are_right(tmp_path: Path, workload: str) -> None:
     for name, text in FILES.items():

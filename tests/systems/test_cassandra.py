@@ -124,6 +124,7 @@ def test_what_is_in_memory_counts_as_on_disk(node: Cassandra, table: str) -> Non
     assert node.control.rows(periods) == [(0,)]
 
 
+@pytest.mark.slow
 def test_a_copy_is_put_back_as_it_was(node: Cassandra, table: str, tmp_path: Path) -> None:
     place = node.server.folder.path.parent / "snapshot"
     node.snapshot(place)
@@ -253,6 +254,7 @@ def test_a_plan_is_carried_out_from_its_start_to_its_report(tmp_path: Path) -> N
     assert found.portable["lost_when_killed"] == "commits of about the last 0.1 s"
 
 
+@pytest.mark.slow
 def test_scans_need_the_layout_that_has_an_order(tmp_path: Path) -> None:
     scans = PLAN.replace('preset = "a"', 'preset = "e"')
     assert scans != PLAN

@@ -46,6 +46,7 @@ def test_the_drivers_own_tests_pass() -> None:
         assert system.alive()
 
 
+@pytest.mark.slow
 def test_a_nodes_certificate_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     with cassandra({**START, "tls": True}) as system:
         assert skipped(system, "cassandra") == []

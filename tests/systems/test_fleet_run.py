@@ -172,8 +172,17 @@ def server(fleet: Fleet, mariadb_program: object) -> MariaDbOnHost:
 
 def said_by(pid: int) -> str:
     """What anybody who may look at a process finds of its command line and its environment."""
+    return command_of(pid) + in_proc(pid, "environ")
+
+
+def command_of(pid: int) -> str:
+    return in_proc(pid, "cmdline")
+
+
+def in_proc(pid: int, name: str) -> str:
+    """Empty if the process has ended."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text() + Path(f"/proc/{pid}/environ").read_text()
+        return Path(f"/proc/{pid}/{name}").read_text()
     except OSError:
         return ""
 
@@ -193,7 +202,7 @@ def test_a_server_is_loaded_from_three_machines_and_only_engines_receive_its_pas
     others = {pid for host in fleet.network.hosts for pid in host.pids()} - engines
     # A process becomes an engine and gets an engine's environment at once: what has said it is looked at afterwards.
     assert [pid for pid in others if SECRET in said_by(pid) and not is_engine(pid)] == []
-    assert [pid for pid in engines if SECRET in Path(f"/proc/{pid}/cmdline").read_text()] == []
+    assert [pid for pid in engines if SECRET in command_of(pid)] == []
     done = finish(running)
     assert done.code == 0, done.out + done.err
     run = only_run(only_bundle(tmp_path))

@@ -221,7 +221,7 @@ def test_a_frozen_server_shows_as_unknown_operations_and_lost_connections(tmp_pa
 NOTICED_MAX_S = 40
 
 
-@pytest.mark.parametrize("limit", ['window = "4s"', "operations = 100_000_000"])
+@pytest.mark.parametrize("limit", ['window = "4s"', pytest.param("operations = 100_000_000", marks=pytest.mark.slow)])
 def test_a_server_that_stays_frozen_is_noticed_and_ended_with_its_run(tmp_path: Path, limit: str) -> None:
     text = PRIVATE.replace("operations = 2000", limit).replace('timeout = "10m"', 'timeout = "1m"')
     with measuring(tmp_path, text) as process:

@@ -50,9 +50,26 @@ impl fmt::Display for Act {
     }
 }
 
+/// A session as an actor has it.
+pub trait Acting: Sized {
+    /// What its driver opens.
+    type Opened: 'static;
+    /// What it can be asked to do.
+    type Act: Send + 'static;
+    type Answer: Send + 'static;
+
+    async fn open(
+        stage: &Stage<Self::Opened>,
+        client: &dyn AnyClient<Self::Opened>,
+        endpoint: usize,
+        setup: &[String],
+    ) -> Result<Self, Trouble>;
+    async fn carry_out(&mut self, act: &Self::Act) -> Reply<Self::Answer>;
+}
+
 /// What came of an act, and when it was sent and answered.
-pub struct Reply {
-    pub answer: StepAnswer,
+pub struct Reply<A = StepAnswer> {
+    pub answer: A,
     pub outcome: Ended,
     pub is_lost: bool,
     pub call_ns: u64,
@@ -60,15 +77,15 @@ pub struct Reply {
 }
 
 /// The session ends when this is dropped, or once the statement that it waits for has been answered.
-pub struct Actor {
-    acts: Sender<Act>,
-    replies: Receiver<Reply>,
+pub struct Actor<S: Acting = AnySql> {
+    acts: Sender<S::Act>,
+    replies: Receiver<Reply<S::Answer>>,
 }
 
-impl Actor {
+impl<S: Acting> Actor<S> {
     /// Connects to this endpoint, and returns when the session can be used.
     pub fn open(
-        stage: &Arc<Stage>,
+        stage: &Arc<Stage<S::Opened>>,
         number: usize,
         endpoint: usize,
         setup: &[String],
@@ -81,10 +98,10 @@ impl Actor {
             let refused = opened.clone();
             let lives = own.block_on(async {
                 let client = own.driver.open(number).await?;
-                let mut session = open(&own, &*client, endpoint, &setup).await?;
+                let mut session = S::open(&own, &*client, endpoint, &setup).await?;
                 let _ = opened.send(Ok(()));
                 while let Ok(act) = to_do.recv() {
-                    if done.send(carry_out(&mut session, &act).await).is_err() {
+                    if done.send(session.carry_out(&act).await).is_err() {
                         break;
                     }
                 }
@@ -101,12 +118,19 @@ impl Actor {
         }
     }
 
-    pub fn ask(&self, act: Act) {
+    pub fn ask(&self, act: S::Act) {
         // A thread that is gone has no answer either, which is what the caller then sees.
         let _ = self.acts.send(act);
     }
 
-    /// The answer to the last act; `None`: not within this time.
+    /// To the last act; `None`: not within this time, or the session has ended.
+    pub fn reply(&self, within: Duration) -> Option<Reply<S::Answer>> {
+        self.replies.recv_timeout(within).ok()
+    }
+}
+
+impl Actor {
+    /// The answer alone; `None`: not within this time.
     pub fn answer(&self, within: Duration) -> Option<StepAnswer> {
         match self.replies.recv_timeout(within) {
             Ok(reply) => Some(reply.answer),
@@ -114,10 +138,52 @@ impl Actor {
             Err(RecvTimeoutError::Disconnected) => Some(StepAnswer::None),
         }
     }
+}
 
-    /// The same with its outcome; `None` also if the session has ended.
-    pub fn reply(&self, within: Duration) -> Option<Reply> {
-        self.replies.recv_timeout(within).ok()
+impl Acting for AnySql {
+    type Opened = Self;
+    type Act = Act;
+    type Answer = StepAnswer;
+
+    async fn open(
+        stage: &Stage,
+        client: &dyn AnyClient<Self>,
+        endpoint: usize,
+        setup: &[String],
+    ) -> Result<Self, Trouble> {
+        open(stage, client, endpoint, setup).await
+    }
+
+    /// A failed statement's transaction is rolled back at once.
+    async fn carry_out(&mut self, act: &Act) -> Reply {
+        let call_ns = now_ns();
+        let answer = match act {
+            Act::Begin => self.begin(Access::default()).await.map(|()| done(None)),
+            Act::Commit => self.commit().await.map(|()| done(None)),
+            Act::Rollback => self.rollback().await.map(|()| done(None)),
+            Act::Read(sql) => rows_of(self, sql).await.map(|rows| StepAnswer::Rows { rows }),
+            Act::Write(sql) => self.execute_text(sql).await.map(|d| done(d.affected)),
+        };
+        let return_ns = now_ns();
+        let (answer, outcome, is_lost) = match answer {
+            Ok(answer) => (answer, Ended::Ok, false),
+            Err(error) => {
+                let outcome = ended(&error);
+                let error = self.undo(error).await;
+                let answer = StepAnswer::Error {
+                    code: error.code.clone(),
+                    message: error.message.clone(),
+                };
+                (answer, outcome, error.connection_lost)
+            }
+        };
+        Reply {
+            answer,
+            outcome,
+            is_lost,
+            call_ns,
+            return_ns,
+        }
     }
 }
 
@@ -136,38 +202,6 @@ pub async fn open(
     Ok(session)
 }
 
-/// A failed statement's transaction is rolled back at once.
-async fn carry_out(session: &mut AnySql, act: &Act) -> Reply {
-    let call_ns = now_ns();
-    let answer = match act {
-        Act::Begin => session.begin(Access::default()).await.map(|()| done(None)),
-        Act::Commit => session.commit().await.map(|()| done(None)),
-        Act::Rollback => session.rollback().await.map(|()| done(None)),
-        Act::Read(sql) => read(session, sql).await,
-        Act::Write(sql) => session.execute_text(sql).await.map(|d| done(d.affected)),
-    };
-    let return_ns = now_ns();
-    let (answer, outcome, is_lost) = match answer {
-        Ok(answer) => (answer, Ended::Ok, false),
-        Err(error) => {
-            let outcome = ended(&error);
-            let error = session.undo(error).await;
-            let answer = StepAnswer::Error {
-                code: error.code.clone(),
-                message: error.message.clone(),
-            };
-            (answer, outcome, error.connection_lost)
-        }
-    };
-    Reply {
-        answer,
-        outcome,
-        is_lost,
-        call_ns,
-        return_ns,
-    }
-}
-
 /// As histories say it.
 pub fn ended(error: &OpError) -> Ended {
     match error.outcome {
@@ -180,7 +214,8 @@ fn done(affected: Option<u64>) -> StepAnswer {
     StepAnswer::Done { affected }
 }
 
-async fn read(session: &mut AnySql, sql: &str) -> Result<StepAnswer, OpError> {
+/// Of a query for ids and values.
+pub async fn rows_of(session: &mut AnySql, sql: &str) -> Result<Vec<(i64, i64)>, OpError> {
     let statement = session.prepare(&Ask::read(sql)).await?;
     let mut rows = vec![];
     let mut each = |row: &RowBuf| {
@@ -188,5 +223,5 @@ async fn read(session: &mut AnySql, sql: &str) -> Result<StepAnswer, OpError> {
         rows.push((cell(0).unwrap_or(i64::MIN), cell(1).unwrap_or(i64::MIN)));
     };
     session.query(statement, &[], &mut each).await?;
-    Ok(StepAnswer::Rows { rows })
+    Ok(rows)
 }

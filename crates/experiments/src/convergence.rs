@@ -1,15 +1,15 @@
 //! Rounds in which several sessions write one row at the same time, on all nodes that take writes; and what every node holds
 //! once nobody writes any more. The judge: `bakeoff_histories::convergence`.
-use crate::actor::{Act, Actor};
+use crate::actor::{Acting, Actor, Reply, ended};
 use crate::shared::Own;
-use crate::versions::TABLE;
+use crate::versions::{At, Versions};
 use crate::{Stage, place_of, versions};
 use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
 use bakeoff_histories::record::Outcome as Ended;
 use bakeoff_measure::Sink;
+use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::StepAnswer;
 use bakeoff_model::time::now_ns;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -24,19 +24,62 @@ const LATER_PAUSE_MAX: Duration = Duration::from_secs(1);
 const POLL_MIN: Duration = Duration::from_millis(5);
 const SHOWN_EVERY: u64 = 25;
 
-pub struct Convergence {
-    pub stage: Arc<Stage>,
+pub struct Convergence<S> {
+    pub stage: Arc<Stage<S>>,
     pub duration: Duration,
     pub deadline: Duration,
     pub session_setup: Vec<String>,
 }
 
-impl Convergence {
+/// What a session is asked to do.
+pub enum Act {
+    Write(u64, Effect),
+    /// What it finds of the first keys.
+    Read(u64),
+}
+
+impl<S: Versions> Acting for At<S> {
+    type Opened = S;
+    type Act = Act;
+    /// Of a read that was answered.
+    type Answer = Option<Rows>;
+
+    async fn open(
+        stage: &Stage<S>,
+        client: &dyn AnyClient<S>,
+        endpoint: usize,
+        setup: &[String],
+    ) -> Result<Self, Trouble> {
+        At::open(stage, client, setup, endpoint).await
+    }
+
+    async fn carry_out(&mut self, act: &Act) -> Reply<Option<Rows>> {
+        let (session, prepared) = (&mut self.session, &self.prepared);
+        let call_ns = now_ns();
+        let answer = match *act {
+            Act::Write(key, Effect::Set(value)) => {
+                session.write_version(prepared, key, value).await.map(|()| None)
+            }
+            Act::Write(key, Effect::Add(amount)) => session.add(key, amount).await.map(|()| None),
+            Act::Write(key, Effect::Delete) => session.delete_key(key).await.map(|()| None),
+            Act::Read(keys) => session.read_keys(prepared, keys).await.map(Some),
+        };
+        Reply {
+            call_ns,
+            return_ns: now_ns(),
+            outcome: answer.as_ref().map_or_else(ended, |_| Ended::Ok),
+            is_lost: answer.as_ref().is_err_and(|error| error.connection_lost),
+            answer: answer.unwrap_or_default(),
+        }
+    }
+}
+
+impl<S: Versions> Convergence<S> {
     /// The table has a row for each round before the first one begins.
     pub fn run(&self, sink: &Sink) -> Result<Report, Trouble> {
         let sessions = self.writers() + self.stage.nodes();
         self.stage.tell_ready(sink, sessions, now_ns());
-        let table = versions::make_rows(&self.stage, &self.session_setup, ROUNDS)?;
+        let table = versions::make(&self.stage, &self.session_setup, ROUNDS)?;
         table.drop_after(self.report(sink))
     }
 
@@ -72,30 +115,30 @@ impl Convergence {
         Ok(judge(&rounds, &samples, terms))
     }
 
-    fn writer(&self, number: usize) -> Result<Actor, Trouble> {
+    fn writer(&self, number: usize) -> Result<Actor<At<S>>, Trouble> {
         let endpoint = place_of(&self.stage, number);
         Actor::open(&self.stage, number, endpoint, &self.session_setup)
     }
 
-    fn play(&self, key: u64, writers: &mut [Actor]) -> Result<Round, Trouble> {
+    fn play(&self, key: u64, writers: &mut [Actor<At<S>>]) -> Result<Round, Trouble> {
         let count = writers.len();
         // Each is the first to be asked as often as any other.
         let order = (0..count).map(|turn| (key as usize + turn) % count);
         let effect = |who: usize| match (key % 6, who) {
             (3, 0) => Effect::Delete,
-            (5, _) => Effect::Add(3 + 2 * who as i64),
+            (5, _) if S::ADDS => Effect::Add(3 + 2 * who as i64),
             _ => Effect::Set(3 + 2 * who as i64),
         };
         let mut writes = vec![];
         if key % 6 == 1 {
             for number in 0..count {
-                writers[0].ask(statement(key, effect(number)));
+                writers[0].ask(Act::Write(key, effect(number)));
                 writes.push(self.written(writers, 0, effect(number), now_ns())?);
             }
         } else {
             let released: Vec<(usize, u64)> = order
                 .map(|who| {
-                    writers[who].ask(statement(key, effect(who)));
+                    writers[who].ask(Act::Write(key, effect(who)));
                     (who, now_ns())
                 })
                 .collect();
@@ -109,7 +152,7 @@ impl Convergence {
     /// A session that was lost, or has no answer in time, is replaced by another.
     fn written(
         &self,
-        writers: &mut [Actor],
+        writers: &mut [Actor<At<S>>],
         who: usize,
         effect: Effect,
         asked_ns: u64,
@@ -119,12 +162,8 @@ impl Convergence {
         if !is_answered {
             writers[who] = self.writer(who)?;
         }
-        let outcome = match &reply {
-            None => Ended::Unknown,
-            // It found no row: another session had deleted it.
-            Some(reply) if reply.answer == StepAnswer::Done { affected: Some(0) } => Ended::Fail,
-            Some(reply) => reply.outcome,
-        };
+        // One that finds no row has failed: another session had deleted it.
+        let outcome = reply.as_ref().map_or(Ended::Unknown, |reply| reply.outcome);
         let times = reply.map_or((asked_ns, now_ns()), |reply| (reply.call_ns, reply.return_ns));
         Ok(Write {
             session: who as u32,
@@ -141,13 +180,12 @@ impl Convergence {
     fn samples(&self, rounds: &[Round]) -> Result<Vec<Sample>, Trouble> {
         let open = |node| self.reader(node).map(Some);
         let mut readers = (0..self.stage.nodes()).map(open).collect::<Result<Vec<_>, _>>()?;
-        let rows = rounds.len();
-        let read = format!("SELECT id, value FROM {TABLE} WHERE id < {rows} ORDER BY id");
+        let keys = rounds.len() as u64;
         let begun = Instant::now();
         let mut samples: Vec<Sample> = vec![];
         loop {
             let is_last = begun.elapsed() > self.deadline || self.stage.control.is_stopped();
-            let sample = self.sample(&mut readers, &read);
+            let sample = self.sample(&mut readers, keys);
             let is_settled = sample.is_settled(rounds);
             samples.push(sample);
             if is_settled {
@@ -160,17 +198,17 @@ impl Convergence {
         }
         for _ in 0..LATER {
             sleep(LATER_PAUSE_MAX.min(self.duration / LATER as u32));
-            samples.push(self.sample(&mut readers, &read));
+            samples.push(self.sample(&mut readers, keys));
         }
         Ok(samples)
     }
 
-    fn reader(&self, node: usize) -> Result<Actor, Trouble> {
+    fn reader(&self, node: usize) -> Result<Actor<At<S>>, Trouble> {
         Actor::open(&self.stage, node, node, &self.session_setup)
     }
 
     /// A session that was lost, or had no answer in time, is replaced before the next sample, if its node can be reached.
-    fn sample(&self, readers: &mut [Option<Actor>], read: &str) -> Sample {
+    fn sample(&self, readers: &mut [Option<Actor<At<S>>>], keys: u64) -> Sample {
         for (node, reader) in readers.iter_mut().enumerate() {
             if reader.is_none() {
                 *reader = self.reader(node).ok();
@@ -178,21 +216,14 @@ impl Convergence {
         }
         let asked_ns = now_ns() as i64;
         for reader in readers.iter().flatten() {
-            reader.ask(Act::Read(read.to_owned()));
+            reader.ask(Act::Read(keys));
         }
-        let rows = |reader: &mut Option<Actor>| {
+        let rows = |reader: &mut Option<Actor<At<S>>>| {
             let reply = reader.as_ref()?.reply(self.stage.timeout);
             if reply.as_ref().is_none_or(|reply| reply.is_lost) {
                 *reader = None;
             }
-            match reply?.answer {
-                StepAnswer::Rows { rows } => Some(
-                    rows.into_iter()
-                        .map(|(id, value)| (id as u64, value))
-                        .collect::<Rows>(),
-                ),
-                _ => None,
-            }
+            reply?.answer
         };
         let nodes = readers.iter_mut().map(rows).collect();
         Sample {
@@ -201,12 +232,4 @@ impl Convergence {
             nodes,
         }
     }
-}
-
-fn statement(key: u64, effect: Effect) -> Act {
-    Act::Write(match effect {
-        Effect::Set(value) => format!("UPDATE {TABLE} SET value = {value} WHERE id = {key}"),
-        Effect::Add(amount) => format!("UPDATE {TABLE} SET value = value + {amount} WHERE id = {key}"),
-        Effect::Delete => format!("DELETE FROM {TABLE} WHERE id = {key}"),
-    })
 }

@@ -167,19 +167,7 @@ pub fn execute(
         .run(sink)?),
         ExperimentSpec::Staleness { .. } => Ok(staleness(&stage, sink)?),
         ExperimentSpec::Ledger { .. } | ExperimentSpec::LedgerFound { .. } => return Err(nothing_asked()),
-        ExperimentSpec::Convergence {
-            seconds,
-            deadline_s,
-            session_setup,
-        } => serde_json::to_value(
-            convergence::Convergence {
-                stage: stage.clone(),
-                duration: Duration::from_secs_f64(*seconds),
-                deadline: Duration::from_secs_f64(*deadline_s),
-                session_setup: session_setup.clone(),
-            }
-            .run(sink)?,
-        ),
+        ExperimentSpec::Convergence { .. } => Ok(convergence(&stage, sink)?),
     };
     stage.driver.close()?;
     let evidence = evidence.map_err(|error| defect(error.to_string(), "evidence"))?;
@@ -197,6 +185,7 @@ pub fn execute_on_records(
     let stage = Arc::new(Stage::new(spec, driver, control, &spec.routing, 1)?);
     let evidence = match &spec.experiment {
         Some(ExperimentSpec::Staleness { .. }) => staleness(&stage, sink)?,
+        Some(ExperimentSpec::Convergence { .. }) => convergence(&stage, sink)?,
         Some(ExperimentSpec::Ledger {
             folder,
             first,
@@ -245,6 +234,25 @@ fn staleness<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, T
         folder: folder.clone(),
     }
     .run(sink)
+}
+
+fn convergence<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, Trouble> {
+    let Some(ExperimentSpec::Convergence {
+        seconds,
+        deadline_s,
+        session_setup,
+    }) = &stage.spec.experiment
+    else {
+        return Err(nothing_asked());
+    };
+    let report = convergence::Convergence {
+        stage: stage.clone(),
+        duration: Duration::from_secs_f64(*seconds),
+        deadline: Duration::from_secs_f64(*deadline_s),
+        session_setup: session_setup.clone(),
+    }
+    .run(sink)?;
+    serde_json::to_value(report).map_err(|error| defect(error.to_string(), "convergence"))
 }
 
 fn result(spec: &RunSpec, control: &Control, begun: Instant, evidence: Value) -> RunResult {

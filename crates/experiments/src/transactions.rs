@@ -19,8 +19,11 @@ use bakeoff_model::random::SplitMix64;
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::transaction::{Access, Transactional};
 use serde_json::Value;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 pub struct Transactions {
@@ -179,7 +182,8 @@ async fn user<K: Kind>(
             return Ok(());
         };
         let call_ns = now_ns() as i64;
-        let (outcome, lost) = transact(kind, session, prepared, &mut ops).await;
+        let transaction = transact(kind, session, prepared, &mut ops);
+        let (outcome, lost) = within(stage.timeout, transaction).await.unwrap_or(GIVEN_UP);
         records.push(Record {
             session: number,
             node: endpoint as u32,
@@ -208,6 +212,19 @@ async fn ready_session<K: Kind>(
     let prepared = kind.prepare(&mut session).await;
     let refuse = |e| words::server_trouble(&e, &stage.spec.driver, "preparing a statement");
     Ok((session, prepared.map_err(refuse)?))
+}
+
+/// Nobody knows what came of it, and its session has no other.
+const GIVEN_UP: (Ended, bool) = (Ended::Unknown, true);
+
+/// What came of this work; `None`: nothing in this time, so it is given up.
+async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut late) = (pin!(work), sleep(time));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => Pin::new(&mut late).poll(context).map(|()| None),
+    })
+    .await
 }
 
 /// How it ended, and whether its session, or its node, is lost. What failed before the commit was certainly not applied.

@@ -13,8 +13,7 @@ use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::time::now_ns;
-pub use sql::make as make_rows;
-
+use std::collections::BTreeMap;
 pub const TABLE: &str = "bakeoff_probe";
 /// That any session reads.
 pub const KEYS: u64 = 16;
@@ -23,6 +22,8 @@ pub const KEYS: u64 = 16;
 pub trait Versions: Sized + 'static {
     /// What it prepares.
     type Prepared;
+    /// Whether it can add to a version without reading it.
+    const ADDS: bool;
 
     fn needs() -> Needs;
 
@@ -41,6 +42,15 @@ pub trait Versions: Sized + 'static {
         version: i64,
     ) -> Result<(), OpError>;
     async fn read_version(&mut self, prepared: &Self::Prepared, key: u64) -> Result<Option<i64>, OpError>;
+    /// Only where it `ADDS`.
+    async fn add(&mut self, key: u64, amount: i64) -> Result<(), OpError>;
+    async fn delete_key(&mut self, key: u64) -> Result<(), OpError>;
+    /// Those that exist of the first keys.
+    async fn read_keys(
+        &mut self,
+        prepared: &Self::Prepared,
+        keys: u64,
+    ) -> Result<BTreeMap<u64, i64>, OpError>;
     /// Makes the table with this many keys, each with 0 as its value, on every node.
     fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble>;
     fn drop_keys(stage: &Stage<Self>, setup: &[String]) -> Result<(), Trouble>;
@@ -75,8 +85,8 @@ pub fn claims(claims: &serde_json::Value, key: &str) -> Result<Claims, Trouble> 
 pub struct At<S: Versions> {
     pub node: usize,
     pub is_lost: bool,
-    session: S,
-    prepared: S::Prepared,
+    pub session: S,
+    pub prepared: S::Prepared,
 }
 
 impl<S: Versions> At<S> {

@@ -129,7 +129,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             claims = _claims_on_reads(system, allowed, has_sql=subject.has_sql)
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
             found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
-            if nodes > 1 and subject.has_sql:
+            if nodes > 1:
                 rounds = ConvergenceExperiment(seconds=asked.seconds)
                 found.append(judged_convergence(carry_out(rounds, "rows"), nodes))
     return VerificationRecord(

@@ -5,10 +5,11 @@ use crate::{Stage, place_of, silent};
 use bakeoff_model::any::AnyRecords;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::needs::Needs;
-use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::value::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const FIRST: Table = Table(0);
@@ -32,6 +33,7 @@ fn name(key: u64) -> String {
 
 impl Versions for AnyRecords {
     type Prepared = ();
+    const ADDS: bool = false;
 
     fn needs() -> Needs {
         Needs::default()
@@ -61,6 +63,29 @@ impl Versions for AnyRecords {
         let row = self.read(FIRST, key.as_bytes(), Fields::One(0)).await?;
         let text = row.and_then(|row| row.cell(0)).and_then(Value::bytes);
         Ok(text.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
+    }
+
+    async fn add(&mut self, _key: u64, _amount: i64) -> Result<(), OpError> {
+        Err(OpError::fail(
+            FailClass::Other,
+            "ADD",
+            "records cannot be added to",
+        ))
+    }
+
+    async fn delete_key(&mut self, key: u64) -> Result<(), OpError> {
+        found(self.delete(FIRST, name(key).as_bytes()).await?)
+    }
+
+    /// By key: not every system scans, and one that does may take older rows for it.
+    async fn read_keys(&mut self, (): &(), keys: u64) -> Result<BTreeMap<u64, i64>, OpError> {
+        let mut rows = BTreeMap::new();
+        for key in 0..keys {
+            if let Some(version) = self.read_version(&(), key).await? {
+                rows.insert(key, version);
+            }
+        }
+        Ok(rows)
     }
 
     fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble> {

@@ -1,5 +1,6 @@
 //! Versions in rows of SQL.
 use super::{TABLE, Versions};
+use crate::actor::rows_of;
 use crate::shared::{Own, Table, found};
 use crate::{Stage, actor};
 use bakeoff_measure::words;
@@ -9,6 +10,7 @@ use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::value::Value;
+use std::collections::BTreeMap;
 
 pub struct Prepared {
     read: Statement,
@@ -23,16 +25,9 @@ fn table<'a>(stage: &'a Stage, setup: &'a [String]) -> Table<'a> {
     }
 }
 
-pub fn make<'a>(stage: &'a Stage, setup: &'a [String], keys: u64) -> Result<Table<'a>, Trouble> {
-    let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
-    let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
-    let table = table(stage, setup);
-    table.create("value BIGINT NOT NULL", &[insert], keys)?;
-    Ok(table)
-}
-
 impl Versions for AnySql {
     type Prepared = Prepared;
+    const ADDS: bool = true;
 
     fn needs() -> Needs {
         actor::NEEDS
@@ -67,8 +62,29 @@ impl Versions for AnySql {
         Ok(row.and_then(|row| row.cell(0)).and_then(Value::whole_number))
     }
 
+    async fn add(&mut self, key: u64, amount: i64) -> Result<(), OpError> {
+        let sql = format!("UPDATE {TABLE} SET value = value + {amount} WHERE id = {key}");
+        found(self.execute_text(&sql).await?.affected)
+    }
+
+    async fn delete_key(&mut self, key: u64) -> Result<(), OpError> {
+        let sql = format!("DELETE FROM {TABLE} WHERE id = {key}");
+        found(self.execute_text(&sql).await?.affected)
+    }
+
+    async fn read_keys(&mut self, _: &Prepared, keys: u64) -> Result<BTreeMap<u64, i64>, OpError> {
+        let sql = format!("SELECT id, value FROM {TABLE} WHERE id < {keys} ORDER BY id");
+        let mut rows = BTreeMap::new();
+        for (id, value) in rows_of(self, &sql).await? {
+            rows.insert(id as u64, value);
+        }
+        Ok(rows)
+    }
+
     fn create_keys(stage: &Stage, setup: &[String], keys: u64) -> Result<(), Trouble> {
-        make(stage, setup, keys).map(drop)
+        let rows: Vec<String> = (0..keys).map(|id| format!("({id}, 0)")).collect();
+        let insert = format!("INSERT INTO {TABLE} (id, value) VALUES {}", rows.join(", "));
+        table(stage, setup).create("value BIGINT NOT NULL", &[insert], keys)
     }
 
     fn drop_keys(stage: &Stage, setup: &[String]) -> Result<(), Trouble> {

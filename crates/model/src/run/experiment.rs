@@ -94,7 +94,7 @@ impl ExperimentSpec {
     pub fn is_on_records(&self, has_sql: bool) -> bool {
         match self {
             Self::Ledger { .. } | Self::LedgerFound { .. } => true,
-            Self::Staleness { .. } => !has_sql,
+            Self::Staleness { .. } | Self::Convergence { .. } => !has_sql,
             _ => false,
         }
     }
