@@ -22,15 +22,16 @@ def read(
     measure: str = "",
     rest: str = "",
     must_run: bool = True,
+    folder: Path = Path(),
 ) -> ResolvedPlan:
     text = (
         f"title = 't'\n{systems}\n[workload]\nkind = 'ycsb'\n{workload}\n[factors]\n{factors}\n"
         f"[measure]\n{measure}\n{rest}\n"
     )
-    return resolve(text.replace("[factors]\n\n", ""), Path("."), must_run=must_run)
+    return resolve(text.replace("[factors]\n\n", ""), folder, must_run=must_run)
 
 
-def refused(factors: str = "", *, must_run: bool = True, **parts: str) -> PlanError:
+def refused(factors: str = "", *, must_run: bool = True, folder: Path = Path(), **parts: str) -> PlanError:
     with pytest.raises(PlanError) as caught:
-        read(factors, must_run=must_run, **parts)
+        read(factors, must_run=must_run, folder=folder, **parts)
     return caught.value

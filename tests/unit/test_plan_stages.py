@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bakeoff.model.boundary import Open, Stage, TimeLimit
 from builders.plans import SQLITE, read, refused
@@ -53,6 +55,46 @@ def test_other_stages_are_another_cell() -> None:
 )
 def test_stages_that_do_not_fit_are_refused(measure: str, words: str) -> None:
     assert words in refused(systems=SQLITE, measure=measure).what
+
+
+DAY = """time,rate,note
+2026-11-28T08:00:00,100,
+2026-11-28T09:00:00,2000,the shop opens
+2026-11-28T11:00:00,500.5,
+"""
+
+
+@pytest.mark.parametrize("day", [DAY, "rate,time\n100,28800\n2000,32400\n500.5,39600\n"])
+def test_a_recorded_day_is_stages(tmp_path: Path, day: str) -> None:
+    (tmp_path / "day.csv").write_text(day)
+    measure = 'pacing = { stages = { file = "day.csv", speed = 60, scale = 0.5 } }'
+    found = read(systems=SQLITE, measure=measure, folder=tmp_path)
+    pacing = found.cells[0].pacing
+    assert isinstance(pacing, Open)
+    assert [(stage.for_s, stage.from_ops_per_s) for stage in pacing.stages] == [(60, 50), (120, 1000), (120, 250.25)]
+    assert found.record.resolved["measure"]["pacing"]["stages"][1] == {"rate": [1000.0], "for": "120s"}
+
+
+@pytest.mark.parametrize(
+    ("stages", "day", "words"),
+    [
+        ('{ file = "night.csv" }', DAY, "cannot read night.csv: No such file"),
+        ('{ fil = "day.csv" }', DAY, "unknown key `fil`"),
+        ("{ speed = 2 }", DAY, "needs `file`"),
+        ('{ file = "day.csv", speed = 0 }', DAY, "`speed` of `stages` is not a number above 0"),
+        ('{ file = "day.csv" }', "time,rate\n1,5\n", "fewer than two rows"),
+        ('{ file = "day.csv" }', "1,5\n2,6\n", "line 2: `time` is neither seconds nor a date and time"),
+        ('{ file = "day.csv" }', "time,rate\n1,5\n1,6\n", "line 3: its time is not later than the one before"),
+        ('{ file = "day.csv" }', "time,rate\n1,5\n2,-6\n", "line 3: `rate` is not a number from 0 on"),
+        ('{ file = "day.csv" }', "time,rate\n1,5\n2\n", "line 3: `rate` is not a number from 0 on"),
+        ('{ file = "day.csv" }', "time,rate\n1,0\n2,0\n", "every stage has the rate 0"),
+    ],
+)
+def test_a_recorded_day_that_cannot_be_read_is_refused(tmp_path: Path, stages: str, day: str, words: str) -> None:
+    (tmp_path / "day.csv").write_text(day)
+    error = refused(systems=SQLITE, measure=f"pacing = {{ stages = {stages} }}", folder=tmp_path)
+    assert words in error.what
+    assert "[measure] pacing" in error.where
 
 
 def test_a_rate_as_a_factor_does_not_fit_stages() -> None:

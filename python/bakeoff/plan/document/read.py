@@ -49,7 +49,7 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
     if source.path is not None:
         tree.setdefault("title", source.path.stem)
     try:
-        document = PlanDocument.model_validate(tree)
+        document = PlanDocument.model_validate(tree, context={"base_dir": source.base_dir})
     except ValidationError as error:
         raise explain(error, source) from None
     _refuse_numbers(tree, source)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import datetime
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from ...analysis.search import RUNS_MIN
 from ...model.faults import FaultKind
@@ -20,6 +21,7 @@ from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
+from .recorded_rate import stages_of
 from .units import Cores, Count, Rate, Ratio, Seconds, StageRate, Table, Texts, UnitError, parse_rate_ops_per_s
 
 Data = Literal["load", "existing"]
@@ -184,12 +186,26 @@ class StageTable(Table):
         return (self.rate[0] + self.rate[-1]) / 2
 
 
+class RecordedRate(Table):
+    """stages = { ... }, for the schema: recorded_rate.py reads it."""
+
+    file: str
+    speed: float = Field(default=1, gt=0)
+    scale: float = Field(default=1, gt=0)
+
+
+def _stages(value: Any, info: ValidationInfo) -> Any:
+    return stages_of(value, (info.context or {}).get("base_dir", Path())) if isinstance(value, dict) else value
+
+
 class OpenLoop(Table):
     """pacing = { ... }. Rates are over all clients; without one, and without stages, it must be a factor."""
 
     rate: Rate | None = None
     arrival: Arrival = "poisson"
-    stages: list[StageTable] = Field(default_factory=list, max_length=STAGES_MAX)
+    stages: Annotated[
+        list[StageTable], BeforeValidator(_stages, json_schema_input_type=list[StageTable] | RecordedRate)
+    ] = Field(default_factory=list, max_length=STAGES_MAX)
 
     @property
     def stages_s(self) -> float:

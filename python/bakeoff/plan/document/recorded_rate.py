@@ -1,0 +1,84 @@
+"""A rate that was recorded, such as a day in production, as stages of a plan."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ...input_files import read_text
+from ...suggestions import meant
+from .units import UnitError
+
+_KEYS = ("file", "speed", "scale")
+_COLUMNS = "the first line has the names of the columns, `time` (seconds, or date and time) and `rate` (per second)"
+
+
+def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
+    """As a plan writes them. table: `file`, a CSV file whose path starts at base_dir; `speed`, by how much faster it is
+    played; `scale`, by how much each rate is multiplied. A row's rate holds until the time of the next one, and the
+    last one's as long as that before it. Raises UnitError."""
+    for key in table.keys() - set(_KEYS):
+        raise UnitError(f"unknown key `{key}`", meant(key, _KEYS))
+    if not isinstance(table.get("file"), str):
+        raise UnitError("`stages` as a table needs `file`", 'for instance stages = { file = "day.csv", speed = 24 }')
+    speed, scale = (_factor(table, name) for name in ("speed", "scale"))
+    rows = list(_rows(table["file"], base_dir))
+    if len(rows) < 2:
+        raise UnitError(f"{table['file']} has fewer than two rows", "a row's rate holds until the next row's time")
+    lengths_s = [(later - time) / speed for (time, _), (later, _) in pairwise(rows)]
+    lengths_s.append(lengths_s[-1])
+    return [
+        {"rate": rate * scale, "for": f"{length_s:.9f}s"} for (_, rate), length_s in zip(rows, lengths_s, strict=True)
+    ]
+
+
+def _factor(table: Mapping[str, Any], name: str) -> float:
+    value = table.get(name, 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise UnitError(f"`{name}` of `stages` is not a number above 0", "2 is twice as much")
+    return float(value)
+
+
+def _rows(name: str, base_dir: Path) -> Iterator[tuple[float, float]]:
+    """Times in seconds, each later than the one before, and rates."""
+    try:
+        text = read_text(base_dir / name)
+    except OSError as error:
+        raise UnitError(f"cannot read {name}: {error.strerror}", "paths start at the plan's folder") from None
+    except UnicodeDecodeError:
+        raise UnitError(f"{name} is not UTF-8 text", _COLUMNS) from None
+    lines = csv.DictReader(text.splitlines())
+    before = -math.inf
+    for row in lines:
+        where = f"{name}, line {lines.line_num}"
+        time, rate = _seconds(row.get("time"), where), _number(row.get("rate"))
+        if rate is None or not 0 <= rate < math.inf:
+            raise UnitError(f"{where}: `rate` is not a number from 0 on", _COLUMNS)
+        if time <= before:
+            raise UnitError(f"{where}: its time is not later than the one before", "sort the rows by time")
+        yield time, rate
+        before = time
+
+
+def _seconds(text: str | None, where: str) -> float:
+    number = _number(text)
+    if number is not None and math.isfinite(number):
+        return number
+    try:
+        found = datetime.fromisoformat(text or "")
+        # Without a zone no clock is put forward in the middle of a day.
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except ValueError:
+        raise UnitError(f"{where}: `time` is neither seconds nor a date and time", _COLUMNS) from None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
