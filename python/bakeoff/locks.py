@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from .errors import BakeoffError
 #: More than a holder ever writes; the file may be another user's.
 _TEXT_MAX_BYTES = 65536
 _TITLE_MAX = 100
+_TRIES = 5
+_LOOK_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Lock:
         handle = -1
         try:
             handle = open_plain(path, os.O_RDWR | os.O_CREAT)
-            if not try_lock(handle):
+            if not _take(handle):
                 raise Held(read_holder(handle))
             write_holder(handle, holder)
         except BaseException as error:
@@ -100,6 +103,15 @@ def try_lock(handle: int, *, shared: bool = False) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _take(handle: int) -> bool:
+    """Who only looks whether a lock is taken has it for a moment, too: that is waited for."""
+    for _ in range(_TRIES):
+        if try_lock(handle):
+            return True
+        time.sleep(_LOOK_S)
+    return False
 
 
 def write_holder(handle: int, holder: Holder) -> None:

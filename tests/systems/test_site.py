@@ -8,12 +8,13 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
-from bakeoff.bundle.results_folder import listed
+from bakeoff.bundle.results_folder import is_written, listed
 from bakeoff.provision.certificate import make_certificate
 from commands import PROGRAM, bakeoff, started, wait_until, write_plan
 from going import Going
@@ -50,8 +51,11 @@ class Site:
         self.process = process
         self._opener = urllib.request.build_opener(_Unmoved)
 
-    def open(self, path: str, *, post: bool = False, token: str | None = None) -> tuple[int, str]:
-        request = urllib.request.Request(self.address + path.lstrip("/"), data=b"" if post else None)
+    def open(
+        self, path: str, *, post: bool = False, token: str | None = None, form: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
+        data = urlencode(form or {}).encode() if post or form else None
+        request = urllib.request.Request(self.address + path.lstrip("/"), data=data)
         request.add_header("Authorization", f"Bearer {self.token if token is None else token}")
         request.add_header("Origin", self.address.rstrip("/"))
         try:
@@ -84,7 +88,7 @@ def serving(folder: Path) -> Iterator[Site]:
         process.communicate()
 
 
-def test_a_plan_is_watched_measured_from_outside_and_stopped(tmp_path: Path) -> None:
+def test_a_plan_is_watched_measured_from_outside_stopped_and_resumed(tmp_path: Path) -> None:
     going = Going(write_plan(tmp_path, PLAN.format(window="10m")))
     try:
         going.measured_run()
@@ -108,6 +112,12 @@ def test_a_plan_is_watched_measured_from_outside_and_stopped(tmp_path: Path) -> 
             assert not (folder / "live.jsonl").exists()
             wait_until(lambda: 'class="answer"' in site.open(f"/bundles/{folder.name}")[1], "its report is shown")
             assert site.open("/metrics")[1].splitlines()[-1] == "# EOF"
+            assert ">Resume</button>" in site.open("/")[1]
+            assert site.open(f"/bundles/{folder.name}/resume", post=True)[0] == 303
+            wait_until(lambda: "data-events=" in site.open(f"/bundles/{folder.name}")[1], "it goes on")
+            assert site.open(f"/bundles/{folder.name}/stop", post=True)[0] == 303
+            wait_until(lambda: not is_written(folder), "it has ended again")
+            assert listed(folder).state == "interrupted"
     finally:
         going.end()
 
@@ -128,6 +138,10 @@ def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_pat
         assert site.open("/compare?before=a&after=../a")[0] == 404
         assert site.open("/bundles/..%2f..%2fetc")[0] == 404
         assert site.open("/compare?before=a&after=a")[0] == 422
+        assert site.open("/bundles/b/note", form={"note": "with <new> disks"})[0] == 303
+        assert listed(tmp_path / "bakeoff-results/b").note == "with <new> disks"
+        assert "with &lt;new&gt; disks" in site.open("/?words=disks")[1]
+        assert site.open("/bundles/b/resume", post=True)[0] == 500, "nobody stopped it here"
         status, page = site.open("/track?title=Watched%20%3Cb%3E")
         assert (status, page.count("<circle")) == (200, 2), page
         status, page = site.open("/claims/hatshop")

@@ -123,6 +123,24 @@ def test_one_is_shown_in_ten_lines_with_its_answer(results: Path, capsys: pytest
     assert json.loads(capsys.readouterr().out)["report"] == str(results / "new" / "report.html")
 
 
+def test_a_note_is_kept_shown_and_taken_back(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("note", "old", "before the\nnew", "disks", "--results", results) == ExitCode.DONE
+    assert {one["name"]: one["note"] for one in listed(results, capsys)} == {"old": "before the new disks", "new": ""}
+    assert bundles("show", "old", "--results", results) == ExitCode.DONE
+    assert "note      before the new disks" in capsys.readouterr().out
+    assert bundles("note", "old", "--results", results) == ExitCode.DONE
+    assert [one["note"] for one in listed(results, capsys)] == ["", ""]
+
+
+def test_a_note_that_cannot_be_kept_is_refused(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("note", "old", "x" * 1001, "--results", results) == ExitCode.USAGE
+    assert "the note has 1,001 characters" in capsys.readouterr().err
+    with hold(results / "old", "a run"):
+        assert bundles("note", "old", "words", "--results", results) != ExitCode.DONE
+    assert "another bakeoff run is writing into this bundle" in capsys.readouterr().err
+    assert bundles("note", "none", "words", "--results", results) == ExitCode.USAGE
+
+
 def test_nothing_is_removed_unless_it_was_agreed_to(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bundles("remove", "new", "--results", results) == ExitCode.USAGE
     assert "hint: --yes" in capsys.readouterr().err

@@ -20,11 +20,13 @@ from bakeoff.bundle.events import (
     WarningEvent,
 )
 from bakeoff.bundle.live import NAME, LiveLog, LiveReader
+from bakeoff.bundle.results_folder import annotate
 from bakeoff.model.records.run import Percentiles
 from bakeoff.serve import openmetrics, pages
 from bakeoff.serve.access import Access
 from bakeoff.serve.going import Going, Watched
 from bakeoff.serve.history import History
+from bakeoff.serve.processes import Command
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -170,7 +172,39 @@ def test_the_history_seeks_by_words_and_follows_the_folder(tmp_path: Path) -> No
     (tmp_path / "one" / "bundle.json").unlink()
     history.look()
     assert [one.name for one in history.find("")] == ["two"]
-    assert "<table>" in pages.history(history.find(""), "", 1)
+    assert "<table>" in pages.history(history.find(""), "", 1, [])
+
+
+def test_a_note_is_found_and_shown_and_what_was_stopped_can_go_on(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_bundle(tmp_path / name, Story([SQLITE], title="A plan"))
+    annotate(tmp_path / "one", HOSTILE)
+    history = History(tmp_path)
+    history.look()
+    assert [one.name for one in history.find("ALERT")] == ["one"]
+    page = pages.history(history.find(""), "", 2, ["two"])
+    assert 'value="&lt;script&gt;' in page
+    assert page.count(">Resume</button>") == 1
+    assert 'action="/bundles/two/resume"' in page
+    assert 'action="/bundles/one/resume"' not in page
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("bakeoff run my.toml --wait", "bakeoff run my.toml --wait"),
+        ("bakeoff run my.toml --out old --repetitions=3 --quiet", "bakeoff run my.toml --quiet"),
+        ("bakeoff run --resume old my.toml --repetitions +5", "bakeoff run my.toml"),
+        ("bakeoff run my.toml --resume --together", "bakeoff run my.toml --together"),
+        ("bakeoff run --resume=old my.toml", "bakeoff run my.toml"),
+        ("bakeoff run my.toml --resume", "bakeoff run my.toml"),
+    ],
+)
+def test_a_plan_goes_on_with_the_words_that_it_was_begun_with(tmp_path: Path, words: str, left: str) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "my.toml").touch()
+    command = Command(words.split(), str(tmp_path), {})
+    assert command.resuming(tmp_path / "old") == [*left.split(), f"--resume={tmp_path}/old"]
 
 
 def test_a_damaged_bundle_is_listed_with_the_reason(tmp_path: Path) -> None:
@@ -180,7 +214,7 @@ def test_a_damaged_bundle_is_listed_with_the_reason(tmp_path: Path) -> None:
     history.look()
     (one,) = history.find("")
     assert one.state == "damaged"
-    assert "bundle.json" in pages.history([one], "", 1)
+    assert "bundle.json" in pages.history([one], "", 1, [])
 
 
 HERE = "127.0.0.1:8001"

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import BakeoffError, BundleError
+from ..errors import BakeoffError, BundleError, PlanError
 from ..locks import open_plain, try_lock
 from ..model.records.bundle import BundleInfo
-from .files import Layout, clear
+from .files import Layout, clear, write_text
 from .read import Bundle, read_document
-from .write import hold
+from .write import dumps, hold
+
+NOTE_MAX = 1_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Listed:
     size_bytes: int  # on disk
     damage: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def runs_words(self) -> str:
@@ -73,7 +76,19 @@ def listed(folder: Path) -> Listed:
     stands = sum(run.valid for run in runs), standings["disturbed"], standings["invalid"]
     created = created if created.tzinfo else created.replace(tzinfo=UTC)
     counts = (*stands, len(runs), planned)
-    return Listed(name, folder, plan.title, created, state, *counts, size_bytes, bundle.damage, info.labels)
+    return Listed(name, folder, plan.title, created, state, *counts, size_bytes, bundle.damage, info.labels, info.note)
+
+
+def annotate(folder: Path, note: str) -> None:
+    """Keeps these words with the bundle, in place of those that it has. BundleError: it is none, or is being
+    written."""
+    note = " ".join(note.split())
+    if len(note) > NOTE_MAX:
+        raise PlanError(f"the note has {len(note):,} characters", hint=f"at most {NOTE_MAX:,} are kept")
+    read_document(folder, "bundle.json", BundleInfo)  # before a lock is made in what is no bundle
+    with hold(folder, "a note"):
+        info = read_document(folder, "bundle.json", BundleInfo)
+        write_text(folder, "bundle.json", dumps(info.model_copy(update={"note": note})))
 
 
 def is_written(folder: Path) -> bool:

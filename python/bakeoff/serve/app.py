@@ -6,6 +6,8 @@
 | `/bundles/NAME` | its report; of a plan that goes on, the run so far |
 | `/bundles/NAME/events` | of a plan that goes on, the changing part of its page, as server-sent events |
 | `/bundles/NAME/stop` | POST: as Ctrl-C in its terminal |
+| `/bundles/NAME/resume` | POST: what was stopped here goes on |
+| `/bundles/NAME/note` | POST: words that are kept with it |
 | `/compare?before=NAME&after=NAME` | two bundles in one page |
 | `/track?title=TITLE` | the bundles of one plan over time |
 | `/claims/ARTICLE` | an article's claims, by the bundles that there are |
@@ -16,8 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +27,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -39,15 +39,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from ..bundle.read import Bundle
-from ..bundle.results_folder import is_written
+from ..bundle.results_folder import annotate, is_written
 from ..claims.article import names as articles
 from ..errors import BakeoffError
-from ..locks import open_plain, read_holder
 from ..report.charts.scales import POINTS_MAX
 from . import openmetrics, pages
 from .access import REPORT_POLICY, Access
 from .going import Going, Watched
 from .history import History, Stamp, stamp_of
+from .processes import Processes
 
 #: Between two looks at what changed: of a plan that goes on, of the folder.
 LOOK_EVERY_S = 1.0
@@ -57,6 +57,8 @@ CHART_EVERY_S = 2.0
 PAGE_TIMEOUT_S = 120.0
 #: Of reports that were made: the least recently wanted go first.
 REPORTS_KEPT = 8
+#: Of a note, as a form sends it.
+FORM_MAX_BYTES = 16 << 10
 
 T = TypeVar("T")
 
@@ -68,6 +70,8 @@ def application(results: Path, access: Access) -> Starlette:
         Route("/bundles/{name}", site.bundle),
         Route("/bundles/{name}/events", site.events),
         Route("/bundles/{name}/stop", site.stop, methods=["POST"]),
+        Route("/bundles/{name}/resume", site.resume, methods=["POST"]),
+        Route("/bundles/{name}/note", site.note, methods=["POST"]),
         Route("/compare", site.compare),
         Route("/track", site.track),
         Route("/claims/{article}", site.claims),
@@ -86,6 +90,7 @@ def application(results: Path, access: Access) -> Starlette:
 class _Site:
     def __init__(self, results: Path) -> None:
         self._history = History(results)
+        self._processes = Processes()
         self._live: dict[str, _Live] = {}
         #: Reports and pages of commands are made one by one: a run may go on.
         self._making = asyncio.Semaphore(1)
@@ -115,7 +120,8 @@ class _Site:
     async def history(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
         found = self._history.find(words)
-        return HTMLResponse(await run_in_threadpool(pages.history, found, words, self._history.there))
+        stopped = {one.name for one in found if self._processes.can_resume(one.folder)}
+        return HTMLResponse(await run_in_threadpool(pages.history, found, words, self._history.there, stopped))
 
     async def bundle(self, request: Request) -> Response:
         folder = self._folder(request)
@@ -132,8 +138,21 @@ class _Site:
 
     async def stop(self, request: Request) -> Response:
         folder = self._folder(request)
-        await run_in_threadpool(_stop, folder)
-        return RedirectResponse(f"/bundles/{quote(folder.name, safe='')}", 303)
+        await run_in_threadpool(self._processes.stop, folder)
+        return _to_page_of(folder)
+
+    async def resume(self, request: Request) -> Response:
+        folder = self._folder(request)
+        await run_in_threadpool(self._processes.resume, folder)
+        return _to_page_of(folder)
+
+    async def note(self, request: Request) -> Response:
+        """The form's only field: `note`."""
+        folder = self._folder(request)
+        said = parse_qs((await request.body())[:FORM_MAX_BYTES].decode(errors="replace"))
+        await run_in_threadpool(annotate, folder, " ".join(said.get("note", [])))
+        await run_in_threadpool(self._history.look)
+        return RedirectResponse("/", 303)
 
     async def compare(self, request: Request) -> Response:
         sides = [self._folder_named(request.query_params.get(side, "")) for side in ("before", "after")]
@@ -185,6 +204,10 @@ class _Site:
                 yield "".join(f"data: {line}\n" for line in body.splitlines()) + "\n"
             before = body
             await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _to_page_of(folder: Path) -> Response:
+    return RedirectResponse(f"/bundles/{quote(folder.name, safe='')}", 303)
 
 
 @lru_cache(maxsize=REPORTS_KEPT)
@@ -246,35 +269,6 @@ class _Live:
         if self._drawn[0] != run.id or run.last.second >= self._drawn[1] + every_s:
             self._chart, self._drawn = pages.chart_of(run), (run.id, run.last.second)
         return self._chart
-
-
-def _stop(folder: Path) -> None:
-    """As Ctrl-C does: the plan ends after its run is stopped, and keeps what is finished. BakeoffError: its process is
-    not one of ours on this machine."""
-    if not is_written(folder):
-        return
-    handle = open_plain(folder / "bundle.lock", os.O_RDONLY)
-    try:
-        holder = read_holder(handle)
-        if not _has_open(holder.pid, handle):
-            hint = "stop it where it was started"
-            raise BakeoffError("it runs on another machine, in a container, or as another user", hint=hint)
-        os.kill(holder.pid, signal.SIGTERM)
-    finally:
-        os.close(handle)
-
-
-def _has_open(pid: int, handle: int) -> bool:
-    """Whether this process has this file open: a number in a file may be anybody's."""
-    if pid <= 0 or pid == os.getpid():
-        return False
-    own = os.fstat(handle)
-    with suppress(OSError):
-        for one in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):
-                if os.path.samestat(os.stat(one), own):
-                    return True
-    return False
 
 
 def _written(words: Sequence[str]) -> str:

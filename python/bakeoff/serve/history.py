@@ -53,7 +53,7 @@ class History:
             self._known.pop(name, None)
 
     def find(self, words: str) -> list[Listed]:
-        """Those with all these words in name, title, state or labels, the newest first."""
+        """Those with all these words in name, title, state, labels or note, the newest first."""
         wanted = words.lower().split()
         found = [_now(one) for _, one in list(self._known.values())]
         fitting = [one for one in found if all(word in _words_of(one) for word in wanted)]
@@ -74,7 +74,7 @@ class History:
 
 def _words_of(one: Listed) -> str:
     labels = " ".join(f"{name}={value}" for name, value in one.labels.items())
-    return f"{one.name} {one.title} {one.state} {labels}".lower()
+    return f"{one.name} {one.title} {one.state} {labels} {one.note}".lower()
 
 
 def _now(one: Listed) -> Listed:

@@ -4,7 +4,7 @@ engine or by the charts."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC
 from functools import cache
 from importlib import resources
@@ -47,10 +47,16 @@ def _own(name: str) -> str:
     return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def history(found: Sequence[Listed], words: str, there: int) -> str:
-    """words: what was sought. there: how many bundles the folder has, read or not."""
+def history(found: Sequence[Listed], words: str, there: int, stopped: Collection[str]) -> str:
+    """words: what was sought. there: how many bundles the folder has, read or not. stopped: names of those that can go
+    on."""
     rows = [
-        {"one": one, "size": bytes_words(one.size_bytes), "started": f"{one.created.astimezone(UTC):%Y-%m-%d %H:%M}"}
+        {
+            "one": one,
+            "size": bytes_words(one.size_bytes),
+            "started": f"{one.created.astimezone(UTC):%Y-%m-%d %H:%M}",
+            "stopped": one.name in stopped,
+        }
         for one in found
     ]
     titles = Counter(one.title for one in found if one.state == "complete")

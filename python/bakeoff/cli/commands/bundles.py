@@ -30,14 +30,15 @@ def add(commands: Commands) -> None:
         commands,
         "bundles",
         run_list,
-        help="list, show or remove bundles",
-        description="Lists the bundles that `bakeoff run` left, the newest first; shows a summary of one;"
-        " removes them.",
+        help="list, show, annotate or remove bundles",
+        description="Lists the bundles that `bakeoff run` left, the newest first; shows a summary of one; keeps a note"
+        " with one; removes them.",
         epilog="example:\n  bakeoff bundles\n  bakeoff bundles show my-plan-20261121-120000\n"
+        "  bakeoff bundles note my-plan-20261121-120000 'before the new disks'\n"
         "  bakeoff bundles remove --older-than 30d --dry-run",
     )
     _add_folder(p)
-    verbs = p.add_subparsers(dest="verb", metavar="[list|show|remove]")
+    verbs = p.add_subparsers(dest="verb", metavar="[list|show|note|remove]")
     one = verbs.add_parser("list", help="the bundles of a folder, the newest first (the default)")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_list)
@@ -45,6 +46,11 @@ def add(commands: Commands) -> None:
     one.add_argument("bundle", help="its name in the folder, or its path")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_show)
+    one = verbs.add_parser("note", help="keep a note with a bundle; without words: remove it")
+    one.add_argument("bundle", help="its name in the folder, or its path")
+    one.add_argument("words", nargs="*", help="the note, in place of the one that it has")
+    _add_folder(one, of_verb=True)
+    one.set_defaults(run=run_note)
     one = verbs.add_parser(
         "remove",
         help="remove bundles",
@@ -125,6 +131,16 @@ def run_show(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
+def run_note(options: argparse.Namespace) -> int:
+    from ...bundle.results_folder import annotate, listed
+
+    folder = _folder(options.bundle, options.results)
+    annotate(folder, " ".join(options.words))
+    if options.json:
+        print_json(_document(listed(folder)))
+    return ExitCode.DONE
+
+
 def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterator[tuple[str, str]]:
     yield "title", answer.title
     yield "begun", f"{_date(one)} UTC on {bundle.machine.hostname}, bakeoff {answer.bakeoff_version}; {one.state}"
@@ -132,6 +148,8 @@ def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterato
     yield "plan", "; ".join([*factors, answer.pacing, answer.measured])
     yield "systems", "; ".join(_systems(bundle))
     yield "runs", f"{one.runs_words}; {bytes_words(one.size_bytes)} on disk"
+    if one.note:
+        yield "note", one.note
     yield "answer", answer.first.answer
     yield "", answer.first.certainty_line
     for number, words in enumerate(answer.headline):

@@ -38,6 +38,8 @@ class BundleInfo(Document):
     kept: list[str] = Field(default_factory=list)
     #: What its maker calls it ("commit": "3f2a1bc"), for a history.
     labels: dict[str, str] = Field(default_factory=dict)
+    #: Words that somebody keeps with it.
+    note: str = ""
     #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
     allow_disturbed: bool = False
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
