@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+ROOT = Path(__file__).parents[2]
 HOSTILE = '<script>alert(1)</script>"'
 CELLS = [CellDescription(id="c1", label=HOSTILE, system='maria"db', levels={"threads": 4})]
 
@@ -215,6 +218,14 @@ def test_a_damaged_bundle_is_listed_with_the_reason(tmp_path: Path) -> None:
     (one,) = history.find("")
     assert one.state == "damaged"
     assert "bundle.json" in pages.history([one], "", 1, [])
+
+
+def test_the_dashboard_draws_metrics_that_there_are() -> None:
+    document = json.loads((ROOT / "docs/howto/grafana.json").read_text())
+    drawn = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
+    asked = {name for expression in drawn for name in re.findall(r"bakeoff_\w+", expression)}
+    assert asked <= {f"{name}{end}" for name in openmetrics._FAMILIES for end in ("", "_total")}
+    assert {name.removesuffix("_total") for name in asked} == openmetrics._FAMILIES.keys() - {"bakeoff_operations"}
 
 
 HERE = "127.0.0.1:8001"
