@@ -50,10 +50,7 @@ def limited(
         series=[Series(operation="read", part_of=None, outcome="ok", count=2000, response=service, service=service)],
     )  # fmt: skip
     record.server.cpu_s, record.machine.idle_ratio = None if kind == "null" else 2.7, 0.0
-    cell = SimpleNamespace(
-        runner_taken=runner, threads=2, clients=1, record=SimpleNamespace(kind=kind),
-        workload=SimpleNamespace(pauses=pauses),
-    )  # fmt: skip
+    cell = SimpleNamespace(runner_taken=runner, threads=2, clients=1, record=SimpleNamespace(kind=kind), pauses=pauses)
     return client_verdict(record, cast(Any, cell)).client_limited
 
 

@@ -90,6 +90,9 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
             return refuse("stages with a number of operations".into(), "limit", hint);
         }
     }
+    if let Pacing::Thinking { mean_s, .. } = spec.pacing {
+        positive(mean_s, "pacing.mean_s")?;
+    }
     match spec.limit {
         Limit::Time { window_s } => positive(window_s, "limit.window_s")?,
         Limit::Operations { operations: 0, .. } => {

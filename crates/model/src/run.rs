@@ -219,6 +219,12 @@ pub enum Pacing {
     /// The next operation starts when the last one has been answered.
     #[default]
     Closed,
+    /// The same, and every user thinks before each operation.
+    Thinking {
+        mean_s: f64,
+        #[serde(default)]
+        distribution: Thought,
+    },
     /// Operations fall due by the clock, whatever the system does. The rate is of this process.
     Open {
         /// With stages, on average over the window.
@@ -228,6 +234,14 @@ pub enum Pacing {
         #[serde(default)]
         stages: Vec<Stage>,
     },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Thought {
+    #[default]
+    Exponential,
+    Constant,
 }
 
 /// A stretch of time in which the rate goes evenly from one value to another.

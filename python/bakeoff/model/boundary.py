@@ -43,6 +43,14 @@ class Closed(Document):
     kind: Literal["closed"] = "closed"
 
 
+class Thinking(Document):
+    """A closed loop in which every user thinks before each operation."""
+
+    kind: Literal["thinking"] = "thinking"
+    mean_s: float
+    distribution: Literal["exponential", "constant"] = "exponential"
+
+
 class Stage(Document):
     """A stretch of time in which the rate goes evenly from one value to another."""
 
@@ -61,7 +69,7 @@ class Open(Document):
     stages: list[Stage] = Field(default_factory=list)
 
 
-Pacing = Annotated[Closed | Open, Field(discriminator="kind")]
+Pacing = Annotated[Closed | Thinking | Open, Field(discriminator="kind")]
 
 
 class TimeLimit(Document):

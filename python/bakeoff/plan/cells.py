@@ -17,7 +17,19 @@ from typing import Any, cast
 
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
-from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, Stage, TimeLimit
+from ..model.boundary import (
+    Closed,
+    IoName,
+    Limit,
+    Open,
+    OperationsLimit,
+    Pacing,
+    Retry,
+    RunnerName,
+    Stage,
+    Thinking,
+    TimeLimit,
+)
 from ..model.levels import LOAD, PORTABLE
 from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
@@ -288,9 +300,16 @@ class Builder:
         return None if said or workload.hints.rate_ops_per_s is None else workload.hints.rate_ops_per_s * clients
 
     def _pacing(self, rate_ops_per_s: float | None, clients: int, *, from_file: bool) -> Pacing:
+        pacing, think = self.document.measure.pacing, self.document.measure.think_time
         if rate_ops_per_s is None:
-            return Closed()
-        pacing = self.document.measure.pacing
+            return Thinking(mean_s=think.mean, distribution=think.distribution) if think else Closed()
+        if think:
+            hint = (
+                "leave out `think_time`, or the rate: N users who think for Z seconds ask at most N / Z times a second"
+            )
+            raise self.source.error(
+                "users think in a closed loop alone, and the plan has a rate", "measure", "think_time", hint=hint
+            )
         # A rate that only a property file gives is paced as the original does it: evenly.
         arrival = pacing.arrival if pacing else "constant" if from_file else "poisson"
         stages = [

@@ -14,7 +14,7 @@ from ..errors import PlanError
 from ..fleet.engine_program import refuse_other_build
 from ..fleet.spec import FleetSpec
 from ..input_files import read_text
-from ..model.boundary import Open, OperationsLimit, TimeLimit
+from ..model.boundary import Open, OperationsLimit, Thinking, TimeLimit
 from ..model.peers import refuse_meeting
 from ..model.records.plan import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
@@ -299,11 +299,19 @@ def record_of(
     )
 
 
+_THOUGHT = {"exponential": " on average", "constant": ""}
+
+
 def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
-    """ "closed loop", "open loop, 5000/s, Poisson arrivals"."""
+    """ "closed loop, users think for 0.1 s", "open loop, 5000/s, Poisson arrivals"."""
     rates = {cell.record.rate_ops_per_s for cell in cells}
     if rates == {None}:
-        return "closed loop"
+        thinking = next((cell.pacing for cell in cells if isinstance(cell.pacing, Thinking)), None)
+        return (
+            f"closed loop, users think for {thinking.mean_s:g} s{_THOUGHT[thinking.distribution]}"
+            if thinking
+            else "closed loop"
+        )
     names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "one schedule per session"}
     arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
     rate = next(iter(rates))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fleet.spec import FleetSpec
-from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName, TimeLimit
+from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName, Thinking, TimeLimit
 from ..model.levels import PORTABLE
 from ..model.records.plan import CellRecord, PlanRecord, Scalar
 from ..model.resolve import ResolvedDriver
@@ -75,6 +75,11 @@ class Cell:
     @property
     def runner_taken(self) -> RunnerName:
         return self.runner or self.driver.runners[0]
+
+    @property
+    def pauses(self) -> bool:
+        """Its users wait between operations, whatever the system does."""
+        return self.workload.pauses or isinstance(self.pacing, Thinking)
 
     def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:
         """The cell's system, not started; PlanError if its options cannot be."""

@@ -232,9 +232,7 @@ def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell)
         idle_ratio=record.machine.idle_ratio,
         client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
-        harness_ratio=_harness_ratio(record, cell)
-        if blocking and record.due is None and not cell.workload.pauses
-        else None,
+        harness_ratio=_harness_ratio(record, cell) if blocking and record.due is None and not cell.pauses else None,
         others_ratio=record.machine.other_cpu_ratio,
     )
 

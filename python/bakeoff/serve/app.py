@@ -120,7 +120,7 @@ class _Site:
     async def history(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
         found = self._history.find(words)
-        stopped = {one.name for one in found if self._processes.can_resume(one.folder)}
+        stopped = {one.name for one in found if one.state != "complete" and self._processes.can_resume(one.folder)}
         return HTMLResponse(await run_in_threadpool(pages.history, found, words, self._history.there, stopped))
 
     async def bundle(self, request: Request) -> Response:

@@ -2,3 +2,4 @@
 pub mod pacer;
 pub mod schedule;
 pub mod stages;
+pub mod think;

@@ -79,7 +79,7 @@ pub fn collect(
         // Each came to one of these ends.
         due: match job.spec.pacing {
             Pacing::Open { .. } => counted + all_unfinished.count() + backlog.count(),
-            Pacing::Closed => 0,
+            Pacing::Closed | Pacing::Thinking { .. } => 0,
         },
         backlog: backlog.to_event(),
         lateness: extra(recorders, Extra::Lateness).to_event(),

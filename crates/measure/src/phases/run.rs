@@ -5,6 +5,7 @@ use crate::latency_probe;
 use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
 use crate::pace::stages::Stages;
+use crate::pace::think::Think;
 use crate::phases::collect::{Measured, collect};
 use crate::phases::result::empty_result;
 use crate::record::event_log::{self, EventLog, WorkerLog};
@@ -304,6 +305,7 @@ fn pace<W: Workload>(job: &Job<W>, schedules: &[Option<Arc<Schedule>>], thread: 
     };
     Pace::Closed {
         left: of_list.unwrap_or_else(|| quota(&job.spec, thread)),
+        think: Think::of(&job.spec, thread).map(Box::new),
     }
 }
 

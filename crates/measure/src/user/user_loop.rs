@@ -5,6 +5,7 @@
 //! `examples/floor.rs` holds it to that.
 use crate::control::Axis;
 use crate::pace::schedule::Schedule;
+use crate::pace::think::Think;
 use crate::record::recorder::{Extra, series};
 use crate::record::samples::Fault;
 use crate::record::times::add;
@@ -40,8 +41,14 @@ pub enum Pace {
     /// When the last one ended, the user has thought and the next one is drawn. `left`: operations still to end after the warm-up.
     Closed {
         left: u64,
+        think: Option<Box<Think>>,
     },
     Scheduled(Arc<Schedule>),
+}
+
+#[inline]
+fn pause_ns(think: &mut Option<Box<Think>>) -> u64 {
+    think.as_mut().map_or(0, |think| think.draw_ns())
 }
 
 pub struct User {
@@ -115,16 +122,16 @@ impl<W: Workload> UserLoop<'_, W> {
             return place;
         }
         loop {
-            let is_over = matches!(self.user.pace, Pace::Closed { left } if left == 0 || free_at_ns >= self.axis().window_end_ns());
+            let is_over = matches!(self.user.pace, Pace::Closed { left, .. } if left == 0 || free_at_ns >= self.axis().window_end_ns());
             if is_over {
                 break;
             }
             let drawn_from_ns = if was_held_up { now_ns() } else { 0 };
             let operation = worker.job.workload.next(&worker.state, &mut self.thread);
             let begin = match &mut self.user.pace {
-                Pace::Closed { .. } => match worker.job.workload.due_ns(&self.thread) {
+                Pace::Closed { think, .. } => match worker.job.workload.due_ns(&self.thread) {
                     Some(after_ns) => self.think(self.axis().epoch_ns + after_ns).await,
-                    None => match worker.job.workload.pause_ns(&self.thread) {
+                    None => match worker.job.workload.pause_ns(&self.thread) + pause_ns(think) {
                         0 if was_held_up => {
                             let draw_ns = now_ns() - drawn_from_ns;
                             Begin::Now {
@@ -153,7 +160,7 @@ impl<W: Workload> UserLoop<'_, W> {
             let seat = self.seat_for(operation, held);
             let how = self.operation(operation, due_ns, seat).await;
             free_at_ns = self.ended_ns;
-            if let Pace::Closed { left } = &mut self.user.pace {
+            if let Pace::Closed { left, .. } = &mut self.user.pace {
                 *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
             }
             let another = if how.session_lost() {

@@ -261,6 +261,17 @@ def _latency_probe(value: Any) -> Any:
     return value if isinstance(value, bool) else parse_rate_ops_per_s(value)
 
 
+class ThinkTime(Table):
+    """think_time = { ... }; a duration alone is the mean."""
+
+    mean: Annotated[Seconds, Field(gt=0)]
+    distribution: Literal["exponential", "constant"] = "exponential"
+
+
+def _think_time(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"mean": value}
+
+
 class MeasureTable(Table):
     """[measure]."""
 
@@ -277,6 +288,9 @@ class MeasureTable(Table):
     consistency: str | None = None
     pacing: Annotated[
         OpenLoop | None, BeforeValidator(_pacing, json_schema_input_type=Literal["closed"] | OpenLoop)
+    ] = None
+    think_time: Annotated[
+        ThinkTime | None, BeforeValidator(_think_time, json_schema_input_type=Seconds | ThinkTime)
     ] = None
     warm_up: Seconds = 10.0
     window: Seconds | None = None
@@ -471,6 +485,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("measure",): MeasureTable,
     ("measure", "pacing"): OpenLoop,
     ("measure", "pacing", "stages"): StageTable,
+    ("measure", "think_time"): ThinkTime,
     ("measure", "retry"): RetryTable,
     ("measure", "placement"): PlacementTable,
     ("compare",): CompareTable,
