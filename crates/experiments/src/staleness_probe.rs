@@ -1,5 +1,5 @@
 //! Old reads next to a load. One session on each node writes versions of a few keys and reads them, all together at most a
-//! hundredth of what the load completes, or one operation per second. They have threads of their own, and learn from the load
+//! hundredth of what the load completes and of the client's CPU time, or one operation per second. They have threads of their own, and learn from the load
 //! only how much that was, second by second. Whatever happens to them, the run goes on, and the evidence says what kept them from seeing more.
 mod budget;
 mod session;
@@ -20,9 +20,8 @@ use bakeoff_model::run::{RunSpec, StalenessProbeSpec};
 use bakeoff_model::time::now_ns;
 use budget::Budget;
 use session::{Session, Shared};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -43,7 +42,7 @@ pub enum ProbeDriver {
 /// A probe at work.
 pub struct Probe {
     budget: Budget,
-    ops_per_s: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     messages: Receiver<Message>,
 }
 
@@ -85,9 +84,9 @@ impl Probe {
         let stage = Arc::new(Stage::new(spec, driver, control, &asked.writers, sessions)?);
         let claims = versions::claims(&asked.claims, "run.json: staleness_probe.claims")?;
         let (budget, timeout) = (Budget::of(spec), stage.timeout);
-        let ops_per_s = Arc::new(AtomicU64::new(budget.first_ops_per_s().to_bits()));
+        let shared = Arc::new(Shared::new(stage.nodes(), budget.first_ops_per_s()));
         let watch = Watch {
-            shared: Arc::new(Shared::new(stage.nodes(), ops_per_s.clone())),
+            shared: shared.clone(),
             setup: asked.session_setup.clone(),
             stage,
             claims,
@@ -100,18 +99,21 @@ impl Probe {
         let _ = is_ready.recv_timeout(timeout.min(START_PATIENCE));
         Ok(Self {
             budget,
-            ops_per_s,
+            shared,
             messages,
         })
     }
 
     /// Where the load's events go, so that the probe keeps within its budget.
     pub fn follow(&self, sink: Sink) -> Sink {
-        let (budget, ops_per_s) = (self.budget, self.ops_per_s.clone());
+        let (budget, shared) = (self.budget, self.shared.clone());
+        let before = Mutex::new(shared.spent());
         Arc::new(move |event| {
             if let Event::Interval(second) = &event {
-                let completed = second.tenths.ok.iter().sum();
-                ops_per_s.store(budget.ops_per_s(completed, second.length_s).to_bits(), Relaxed);
+                let (completed, now) = (second.tenths.ok.iter().sum(), shared.spent());
+                let before =
+                    std::mem::replace(&mut *before.lock().unwrap_or_else(PoisonError::into_inner), now);
+                shared.set_ops_per_s(budget.ops_per_s(completed, second.length_s, [before, now]));
             }
             sink(event);
         })

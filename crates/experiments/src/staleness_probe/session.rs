@@ -4,12 +4,13 @@
 //! old could be seen. (Uniform delays of up to 50 ms found nothing on a Galera cluster in 8 s: most of its windows are
 //! shorter than a few milliseconds.)
 use super::NAP;
-use super::budget::{Arrivals, RECORDS_MAX};
+use super::budget::{Arrivals, RECORDS_MAX, Spent};
 use crate::Stage;
 use crate::versions::{At, KEYS, Versions, record};
 use bakeoff_histories::record::{MicroOp, Outcome, Record};
 use bakeoff_histories::register::EXPOSED_WITHIN_NS;
 use bakeoff_measure::control::Axis;
+use bakeoff_measure::threads::client_cost::{cpu_ns, thread_cpu_ns};
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::{SplitMix64, seed};
@@ -33,24 +34,28 @@ type Due = (u64, u64);
 /// By session, which is by node.
 pub struct Shared {
     /// Of all sessions together, as the bits of a float.
-    ops_per_s: Arc<AtomicU64>,
+    ops_per_s: AtomicU64,
     readers: Vec<SyncSender<Due>>,
     reads: Mutex<Vec<Receiver<Due>>>,
     records: Vec<Mutex<Vec<Record>>>,
-    /// Of all sessions.
+    /// Of all sessions, like what follows.
     recorded: AtomicUsize,
+    operations: AtomicU64,
+    cpu_ns: AtomicU64,
     lost: Vec<AtomicU32>,
 }
 
 impl Shared {
-    pub fn new(sessions: usize, ops_per_s: Arc<AtomicU64>) -> Self {
+    pub fn new(sessions: usize, ops_per_s: f64) -> Self {
         let (readers, reads) = (0..sessions).map(|_| sync_channel(WAITING_MAX)).unzip();
         Self {
-            ops_per_s,
+            ops_per_s: AtomicU64::new(ops_per_s.to_bits()),
             readers,
             reads: Mutex::new(reads),
             records: (0..sessions).map(|_| Mutex::default()).collect(),
             recorded: AtomicUsize::new(0),
+            operations: AtomicU64::new(0),
+            cpu_ns: AtomicU64::new(0),
             lost: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -70,6 +75,20 @@ impl Shared {
     /// No session records any more.
     pub fn is_full(&self) -> bool {
         self.recorded.load(Relaxed) >= RECORDS_MAX
+    }
+
+    /// Of all sessions, and of the client up to now.
+    pub fn spent(&self) -> Spent {
+        Spent {
+            operations: self.operations.load(Relaxed),
+            probe_ns: self.cpu_ns.load(Relaxed),
+            client_ns: cpu_ns(),
+        }
+    }
+
+    /// Of all sessions together, from now on.
+    pub fn set_ops_per_s(&self, ops_per_s: f64) {
+        self.ops_per_s.store(ops_per_s.to_bits(), Relaxed);
     }
 
     /// How often each session was lost.
@@ -130,19 +149,27 @@ impl Session {
         };
         control.sleep_until(axis.epoch_ns);
         let mut arrivals = Arrivals::from(axis.epoch_ns, &mut self.random);
+        let mut spent_ns = thread_cpu_ns();
         while !self.is_over(&axis) {
             let (now, per_s) = (now_ns(), self.writes_per_s());
-            if let Some(key) = self.due(now) {
+            let operations = if let Some(key) = self.due(now) {
                 self.read(&mut at, key, &axis).await;
                 let another = (key + 1 + self.random.below(KEYS - 1)) % KEYS;
                 self.read(&mut at, another, &axis).await;
+                2
             } else if self.own.is_empty() {
                 self.wait(u64::MAX);
+                0
             } else if arrivals.is_due(now, per_s, &mut self.random) {
                 self.write(&mut at).await;
+                1
             } else {
                 self.wait(arrivals.wait_ns(per_s));
-            }
+                0
+            };
+            let before_ns = std::mem::replace(&mut spent_ns, thread_cpu_ns());
+            self.shared.operations.fetch_add(operations, Relaxed);
+            self.shared.cpu_ns.fetch_add(spent_ns - before_ns, Relaxed);
             if at.is_lost {
                 self.shared.lost[self.node].fetch_add(1, Relaxed);
                 self.reopen(&mut at, stage, &*client, setup, &axis).await;
