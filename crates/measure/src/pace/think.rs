@@ -10,7 +10,7 @@ pub struct Think {
 }
 
 /// Keeps these draws apart from others of the seed.
-const STREAM: u64 = 0x7468_696e_6b;
+const STREAM: u64 = 0x7468_696e;
 
 impl Think {
     /// Of one user; `None`: it does not.
