@@ -48,6 +48,16 @@ def test_a_fault_of_one_system_leaves_the_others_alone() -> None:
     assert {cell.record.system: len(cell.record.faults) for cell in found.cells} == {"mariadb": 1, "sqlite": 0}
 
 
+def test_two_partitions_at_a_time_are_refused() -> None:
+    systems = "[systems.galera]\nstart = { nodes = 3 }"
+    one, other, later = (
+        fault(at=at, node=node, do="partition", **{"for": "5s"})
+        for at, node in (("1s", "n1"), ("3s", "n2"), ("7s", "n2"))
+    )
+    assert "is planned while n1 is still cut off" in refused(systems=systems, measure=WINDOW, rest=one + other).what
+    assert len(read(systems=systems, measure=WINDOW, rest=one + later, must_run=False).cells[0].record.faults) == 2
+
+
 def test_a_fault_is_part_of_what_a_cell_is() -> None:
     ids = {
         found.cells[0].record.id for found in (plan(), plan(fault(at="1s", do="kill")), plan(fault(at="2s", do="kill")))

@@ -64,7 +64,7 @@ DAY = """time,rate,note
 """
 
 
-@pytest.mark.parametrize("day", [DAY, "rate,time\n100,28800\n2000,32400\n500.5,39600\n"])
+@pytest.mark.parametrize("day", [DAY, "\ufeffrate, time\n100,28800\n2000,32400\n\n500.5,39600\n"])
 def test_a_recorded_day_is_stages(tmp_path: Path, day: str) -> None:
     (tmp_path / "day.csv").write_text(day)
     measure = 'pacing = { stages = { file = "day.csv", speed = 60, scale = 0.5 } }'
@@ -83,7 +83,11 @@ def test_a_recorded_day_is_stages(tmp_path: Path, day: str) -> None:
         ("{ speed = 2 }", DAY, "needs `file`"),
         ('{ file = "day.csv", speed = 0 }', DAY, "`speed` of `stages` is not a number above 0"),
         ('{ file = "day.csv" }', "time,rate\n1,5\n", "fewer than two rows"),
-        ('{ file = "day.csv" }', "1,5\n2,6\n", "line 2: `time` is neither seconds nor a date and time"),
+        ('{ file = "day.csv" }', "1,5\n2,6\n", "day.csv has no column `time` or no column `rate`"),
+        ('{ file = "day.csv" }', "time,rate\nnoon,6\n", "line 2: `time` is neither seconds nor a date and time"),
+        ('{ file = "day.csv" }', "time,rate\n" + "9" * 200_000, "line 2: field larger than field limit"),
+        ('{ file = "day.csv", speed = 1' + "0" * 400 + " }", DAY, "`speed` of `stages` is not a number above 0"),
+        ('{ file = "day.csv" }', "time,rate\n" + "".join(f"{n},5\n" for n in range(10_001)), "more than 10,000 rows"),
         ('{ file = "day.csv" }', "time,rate\n1,5\n1,6\n", "line 3: its time is not later than the one before"),
         ('{ file = "day.csv" }', "time,rate\n1,5\n2,-6\n", "line 3: `rate` is not a number from 0 on"),
         ('{ file = "day.csv" }', "time,rate\n1,5\n2\n", "line 3: `rate` is not a number from 0 on"),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Closed, Thinking
+from bakeoff.plan.read import resolve
 from builders.plans import SQLITE, read, refused
 
 
@@ -17,6 +21,7 @@ from builders.plans import SQLITE, read, refused
             "closed loop, users think for 2 s",
         ),
         ("", Closed(), "closed loop"),
+        ("think_time = 0", Closed(), "closed loop"),
     ],
 )
 def test_users_think_as_the_plan_says(measure: str, pacing: Closed | Thinking, words: str) -> None:
@@ -26,6 +31,13 @@ def test_users_think_as_the_plan_says(measure: str, pacing: Closed | Thinking, w
     assert cell.pauses == isinstance(pacing, Thinking)
     assert cell.record.rate_ops_per_s is None
     assert found.record.pacing == words
+
+
+def test_users_of_a_workload_with_pauses_of_its_own_do_not_think_twice() -> None:
+    workload = "[workload]\nkind = 'tpcc'\nwarehouses = 1\nkeying_and_think = true"
+    text = f"title = 't'\nthreads = 10\n{SQLITE}\n{workload}\n[measure]\nthink_time = '1s'"
+    with pytest.raises(PlanError, match="users of this workload pause as it says itself"):
+        resolve(text, Path())
 
 
 def test_another_think_time_is_another_cell() -> None:
@@ -39,7 +51,6 @@ def test_another_think_time_is_another_cell() -> None:
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
-        ("think_time = 0", "`mean`"),
         ("think_time = { mean = '1s', distribution = 'normal' }", '`distribution` cannot be the text "normal"'),
         ("think_time = { men = '1s' }", "unknown key `men`"),
         ("think_time = '1s'\nrate = 5", "users think in a closed loop alone, and the plan has a rate"),

@@ -195,6 +195,19 @@ def test_nothing_stays_frozen_or_cut_off_when_the_load_has_ended(planned: Planne
     assert run.faults.records[0].after_load
 
 
+@pytest.mark.parametrize("first", ["freeze", "partition"])
+def test_a_fault_that_has_ended_is_not_ended_again(first: str) -> None:
+    run = Run(fault(first, for_s=0.02), fault("kill", at_s=0.1))
+    run.faults.start()
+    run.until("kill n1")
+    run.faults.end()
+    assert run.done[-1] == "kill n1"
+    assert run.faults.away() == {"n1"}
+    run.faults.heal()
+    assert run.done[-1] == "start n1"
+    assert [record.failure for record in run.faults.records] == ["", ""]
+
+
 def test_a_partition_that_cannot_be_made_leaves_the_server_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cut, "possible", False)
     run = Run(fault("partition", for_s=0.02))

@@ -28,7 +28,6 @@ from bakeoff.serve import openmetrics, pages
 from bakeoff.serve.access import Access
 from bakeoff.serve.going import Going, Watched
 from bakeoff.serve.history import History
-from bakeoff.serve.processes import Command
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -190,24 +189,6 @@ def test_a_note_is_found_and_shown_and_what_was_stopped_can_go_on(tmp_path: Path
     assert page.count(">Resume</button>") == 1
     assert 'action="/bundles/two/resume"' in page
     assert 'action="/bundles/one/resume"' not in page
-
-
-@pytest.mark.parametrize(
-    ("words", "left"),
-    [
-        ("bakeoff run my.toml --wait", "bakeoff run my.toml --wait"),
-        ("bakeoff run my.toml --out old --repetitions=3 --quiet", "bakeoff run my.toml --quiet"),
-        ("bakeoff run --resume old my.toml --repetitions +5", "bakeoff run my.toml"),
-        ("bakeoff run my.toml --resume --together", "bakeoff run my.toml --together"),
-        ("bakeoff run --resume=old my.toml", "bakeoff run my.toml"),
-        ("bakeoff run my.toml --resume", "bakeoff run my.toml"),
-    ],
-)
-def test_a_plan_goes_on_with_the_words_that_it_was_begun_with(tmp_path: Path, words: str, left: str) -> None:
-    (tmp_path / "old").mkdir()
-    (tmp_path / "my.toml").touch()
-    command = Command(words.split(), str(tmp_path), {})
-    assert command.resuming(tmp_path / "old") == [*left.split(), f"--resume={tmp_path}/old"]
 
 
 def test_a_damaged_bundle_is_listed_with_the_reason(tmp_path: Path) -> None:

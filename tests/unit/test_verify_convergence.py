@@ -23,7 +23,7 @@ def report(verdict: str = "HELD", **broken: list[str]) -> dict[str, Any]:
 
 
 def test_of_nodes_that_agree_the_words_say_how_soon_and_which_write_won() -> None:
-    judged = judged_convergence(report(), 3)
+    judged = judged_convergence(report(), 3, has_sql=True)
     assert judged.words == (
         "300 rows on 3 nodes, 250 written by several sessions at a time; the same on all nodes 1.20 ms after the last"
         " write; the last acknowledged value stayed in 130 of 150"
@@ -33,7 +33,9 @@ def test_of_nodes_that_agree_the_words_say_how_soon_and_which_write_won() -> Non
 
 def test_what_differs_is_counted_and_shown() -> None:
     rows = ["key 7 has 3 on node 0, 5 on node 1", "key 9 has 0 on node 0, 3 on node 1"]
-    judged = judged_convergence(report("VIOLATED", convergence=rows, delivery=["key 9 has 0 on node 0"]), 2)
+    judged = judged_convergence(
+        report("VIOLATED", convergence=rows, delivery=["key 9 has 0 on node 0"]), 2, has_sql=True
+    )
     assert "2 rows differ" in judged.words
     assert "1 acknowledged write is missing" in judged.words
     assert "the same on all nodes" not in judged.words

@@ -19,6 +19,7 @@ use bakeoff_model::random::SplitMix64;
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::transaction::{Access, Transactional};
 use serde_json::Value;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -182,8 +183,13 @@ async fn user<K: Kind>(
             return Ok(());
         };
         let call_ns = now_ns() as i64;
-        let transaction = transact(kind, session, prepared, &mut ops);
-        let (outcome, lost) = within(stage.timeout, transaction).await.unwrap_or(GIVEN_UP);
+        let commits = Cell::new(false);
+        let transaction = transact(kind, session, prepared, &mut ops, &commits);
+        let (outcome, lost) = match within(stage.timeout, transaction).await {
+            Some(ended) => ended,
+            None if commits.get() => (Ended::Unknown, true),
+            None => (Ended::Fail, true),
+        };
         records.push(Record {
             session: number,
             node: endpoint as u32,
@@ -214,9 +220,6 @@ async fn ready_session<K: Kind>(
     Ok((session, prepared.map_err(refuse)?))
 }
 
-/// Nobody knows what came of it, and its session has no other.
-const GIVEN_UP: (Ended, bool) = (Ended::Unknown, true);
-
 /// What came of this work; `None`: nothing in this time, so it is given up.
 async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
     let (mut work, mut late) = (pin!(work), sleep(time));
@@ -227,12 +230,13 @@ async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// How it ended, and whether its session, or its node, is lost. What failed before the commit was certainly not applied.
+/// How it ended, and whether its session, or its node, is lost. commits: set once its commit is sent. What failed before the commit was certainly not applied.
 async fn transact<K: Kind>(
     kind: &K,
     session: &mut AnySql,
     prepared: &K::Prepared,
     ops: &mut Vec<MicroOp>,
+    commits: &Cell<bool>,
 ) -> (Ended, bool) {
     let done = match session.begin(Access::default()).await {
         Ok(()) => kind.execute(session, prepared, ops).await,
@@ -242,6 +246,7 @@ async fn transact<K: Kind>(
         let error = session.undo(error).await;
         return (Ended::Fail, error.connection_lost || error.leave_node);
     }
+    commits.set(true);
     match session.commit().await {
         Ok(()) => (Ended::Ok, false),
         Err(error) => {

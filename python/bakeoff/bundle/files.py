@@ -166,6 +166,7 @@ TOP_FILES = frozenset(
         "report.html",
         "analyses.jsonl",
         "live.jsonl",
+        "note.txt",
     }
 )
 TOP_FOLDERS = frozenset({"files", "facts", "loads", "runs", "verify", "charts"})

@@ -13,10 +13,12 @@ from pathlib import Path
 from ..errors import BakeoffError, BundleError, PlanError
 from ..locks import open_plain, try_lock
 from ..model.records.bundle import BundleInfo
-from .files import Layout, clear, write_text
+from .files import Layout, clear, read_bytes, write_text
 from .read import Bundle, read_document
-from .write import dumps, hold
+from .write import hold
 
+#: A file of its own: a bundle is as new as its last run, not as its note.
+NOTE = "note.txt"
 NOTE_MAX = 1_000
 
 
@@ -76,7 +78,16 @@ def listed(folder: Path) -> Listed:
     stands = sum(run.valid for run in runs), standings["disturbed"], standings["invalid"]
     created = created if created.tzinfo else created.replace(tzinfo=UTC)
     counts = (*stands, len(runs), planned)
-    return Listed(name, folder, plan.title, created, state, *counts, size_bytes, bundle.damage, info.labels, info.note)
+    return Listed(
+        name, folder, plan.title, created, state, *counts, size_bytes, bundle.damage, info.labels, note_of(folder)
+    )
+
+
+def note_of(folder: Path) -> str:
+    try:
+        return read_bytes(folder, NOTE, 4 * NOTE_MAX).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def annotate(folder: Path, note: str) -> None:
@@ -87,8 +98,7 @@ def annotate(folder: Path, note: str) -> None:
         raise PlanError(f"the note has {len(note):,} characters", hint=f"at most {NOTE_MAX:,} are kept")
     read_document(folder, "bundle.json", BundleInfo)  # before a lock is made in what is no bundle
     with hold(folder, "a note"):
-        info = read_document(folder, "bundle.json", BundleInfo)
-        write_text(folder, "bundle.json", dumps(info.model_copy(update={"note": note})))
+        write_text(folder, NOTE, note)
 
 
 def is_written(folder: Path) -> bool:

@@ -172,6 +172,10 @@ class BundleWriter:
         self.info = info
         self._write("bundle.json", info)
 
+    def goes_on_with(self, command: str) -> None:
+        if self.info is not None:
+            self.update(self.info.model_copy(update={"resume_command": command}))
+
     def plan(self, plan: PlanRecord) -> None:
         """A search's plan grows as it goes."""
         self._write("plan.json", plan)

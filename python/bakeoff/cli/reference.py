@@ -152,6 +152,7 @@ PLAN_TABLES: dict[tuple[str, ...], tuple[str, str]] = {
     ("measure",): ("plan/measure", "# `[measure]`"),
     ("measure", "pacing"): ("plan/measure", "## Pacing"),
     ("measure", "pacing", "stages"): ("plan/measure", "### Stages"),
+    ("measure", "think_time"): ("plan/measure", "## Think time"),
     ("measure", "retry"): ("plan/measure", "## Retry"),
     ("measure", "placement"): ("plan/measure", "## Placement"),
     ("compare",): ("plan/compare", "# `[compare]`"),

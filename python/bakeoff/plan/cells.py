@@ -54,7 +54,7 @@ from .workload import PlanWorkloads, Question
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
     *LOAD, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
-    "error_budget", "on_node_failure", "repeat_disturbed",
+    "error_budget", "on_node_failure", "repeat_disturbed", "think_time",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8
@@ -267,7 +267,7 @@ class Builder:
             workers=_count(load, "workers", 0),
             runner=cast(RunnerName | None, load.get("runner")),  # names are checked where levels are read
             io=cast(IoName | None, load.get("io")),
-            pacing=self._pacing(rate, clients, from_file="rate" not in load),
+            pacing=self._pacing(rate, clients, workload, from_file="rate" not in load),
             limit=self._limit(workload, clients),
             retry=self._retry(workload),
             event_log=bool(load.get("event_log")),
@@ -299,8 +299,13 @@ class Builder:
         # The original's `target` is per process.
         return None if said or workload.hints.rate_ops_per_s is None else workload.hints.rate_ops_per_s * clients
 
-    def _pacing(self, rate_ops_per_s: float | None, clients: int, *, from_file: bool) -> Pacing:
+    def _pacing(self, rate_ops_per_s: float | None, clients: int, workload: Workload, *, from_file: bool) -> Pacing:
         pacing, think = self.document.measure.pacing, self.document.measure.think_time
+        if think and workload.pauses:
+            hint = "leave out `think_time`"
+            raise self.source.error(
+                "users of this workload pause as it says itself", "measure", "think_time", hint=hint
+            )
         if rate_ops_per_s is None:
             return Thinking(mean_s=think.mean, distribution=think.distribution) if think else Closed()
         if think:

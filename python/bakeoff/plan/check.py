@@ -291,3 +291,6 @@ def _refuse_overlaps(faults: Sequence[PlannedFault], source: Source) -> None:
             if later.node == fault.node and (until_s is None or later.at_s <= until_s):
                 what = f"`{later.words}` is planned while its server is still away ({fault.words})"
                 raise source.error(what, "faults", hint="a server comes back after `for`; without it, it stays away")
+            if fault.do == later.do == "partition" and (until_s is None or later.at_s <= until_s):
+                what = f"`{later.words}` is planned while {fault.node} is still cut off ({fault.words})"
+                raise source.error(what, "faults", hint="one partition at a time")

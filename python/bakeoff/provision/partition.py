@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -29,6 +30,8 @@ _DROP = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _FILTER = struct.pack("HP", 1, ctypes.addressof(_DROP))
 #: Replicas connect to the port that clients use, too, so a new connection can only be found once it is there.
 _LOOKS_EVERY_S = 0.25
+#: Between two looks, of the time that one took: of a container it is asked which process it is.
+_REST = 10
 
 #: The process has ended, or closed the socket, since we looked.
 _GONE = (errno.ESRCH, errno.EBADF, errno.ENOTSOCK)
@@ -64,22 +67,25 @@ class Partition:
         if self._looking.is_alive():
             self._looking.join()
         for side in self._sides:
-            for pid, descriptor in held_by(_pids(side)).values():
+            for inode, place in held_by(_pids(side)).items():
                 with suppress(OSError):  # most have none
-                    _set(pid, descriptor, _SO_DETACH_FILTER, b"\0\0\0\0")
+                    _set(inode, place, _SO_DETACH_FILTER, b"\0\0\0\0")
 
     def _keep_up(self) -> None:
-        while not self._over.wait(_LOOKS_EVERY_S):
+        pause_s = _LOOKS_EVERY_S
+        while not self._over.wait(pause_s):
+            begin_s = time.monotonic()
             with suppress(OSError):
                 self._drop()
+            pause_s = max(_LOOKS_EVERY_S, _REST * (time.monotonic() - begin_s))
 
     def _drop(self) -> int:
         """How many ends of connections drop what they receive. Raises OSError where none can be reached."""
         connected = 0
-        for one, (pid, descriptor) in self._between():
+        for one, place in self._between():
             connected += not one.listens
             try:
-                _set(pid, descriptor, _SO_ATTACH_FILTER, _FILTER)
+                _set(one.inode, place, _SO_ATTACH_FILTER, _FILTER)
             except OSError as error:
                 if error.errno not in _GONE:
                     raise
@@ -112,8 +118,10 @@ def _pids(servers: Sequence[ManagedServer]) -> list[int]:
     return [pid for server in servers for pid in server.pids()]
 
 
-def _set(pid: int, descriptor: int, option: int, value: bytes) -> None:
-    """An option of another process's socket. Raises OSError."""
+def _set(inode: str, place: tuple[int, int], option: int, value: bytes) -> None:
+    """An option of another process's socket. place: the process and its descriptor, which may be another's by
+    now. Raises OSError."""
+    pid, descriptor = place
     process = os.pidfd_open(pid)
     try:
         number = _libc.syscall(_PIDFD_GETFD, process, descriptor, 0)
@@ -122,5 +130,10 @@ def _set(pid: int, descriptor: int, option: int, value: bytes) -> None:
             raise OSError(error, os.strerror(error))
     finally:
         os.close(process)
-    with socket.socket(fileno=number) as lent:
-        lent.setsockopt(socket.SOL_SOCKET, option, value)
+    try:
+        if os.fstat(number).st_ino != int(inode):
+            raise OSError(errno.EBADF, "another one by now")
+        with socket.socket(fileno=os.dup(number)) as lent:
+            lent.setsockopt(socket.SOL_SOCKET, option, value)
+    finally:
+        os.close(number)

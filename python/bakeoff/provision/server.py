@@ -256,7 +256,8 @@ class ManagedServer(ABC):
         return self._process.exit_text() if self._process is not None else ""
 
     def pids(self) -> list[int]:
-        return [self._process.server_pid] if self._process is not None and self._process.alive() else []
+        process = self._process  # a fault of another thread may end it
+        return [process.server_pid] if process is not None and process.alive() else []
 
     def journal_writes(self) -> Path:
         """From the next start on, what it has not synced is noted in the folder returned: see powerloss.py."""

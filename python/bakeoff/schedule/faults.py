@@ -20,6 +20,7 @@ from ..provision.partition import Partition
 from ..provision.process import wait_until
 from ..provision.server import ManagedServer
 
+TOO_LATE = "the run had already ended"
 #: Between two attempts to end a server that is starting but no longer needed.
 _INSISTS_EVERY_S = 0.1
 
@@ -89,11 +90,12 @@ class Faults:
             self._make_whole(lambda planned: True)
         for record in self.records:
             if record.begun_s is None:
-                record.failure = record.failure or "the run had already ended"
+                record.failure = record.failure or TOO_LATE
 
     def _make_whole(self, meant: Callable[[PlannedFault], bool]) -> None:
         for record in self.records:
-            if record.begun_s is not None and record.planned.node in self._away and meant(record.planned):
+            left = record.begun_s is not None and record.back_s is None
+            if left and record.planned.node in self._away and meant(record.planned):
                 record.after_load = True
                 self._undo(record)
 
@@ -136,7 +138,8 @@ class Faults:
     def _undo(self, record: FaultRecord) -> None:
         node = record.planned.node
         record.ended_s = self._now_s()
-        self._starting.add(node)
+        if record.planned.ends_server:
+            self._starting.add(node)
         try:
             match record.planned.do:
                 case "freeze":

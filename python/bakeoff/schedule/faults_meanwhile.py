@@ -15,7 +15,7 @@ from ..provision.server import LOG_KEPT
 from ..systems import SYSTEMS
 from ..systems.base import System
 from ..verify.faults import WantedFaults, draw
-from .faults import Faults
+from .faults import TOO_LATE, Faults
 from .instance import Instance
 
 #: A node of a cluster that was killed may have to be handed all data.
@@ -95,6 +95,10 @@ class FaultsMeanwhile:
         faults.heal()
         self._now = None
         self.records += faults.records
+        for record in faults.records:
+            if record.begun_s is None and record.failure != TOO_LATE:
+                where = f"--fault {record.planned.do}"
+                raise ServerError(f"it could not be done to {record.planned.node}: {record.failure}", where=where)
         if away := faults.away():
             failures = [record.failure for record in faults.records if record.planned.node in away]
             raise ServerError(

@@ -131,7 +131,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
             if nodes > 1:
                 rounds = ConvergenceExperiment(seconds=asked.seconds)
-                found.append(judged_convergence(carry_out(rounds, "rows"), nodes))
+                found.append(judged_convergence(carry_out(rounds, "rows"), nodes, has_sql=subject.has_sql))
     return VerificationRecord(
         **_of(subject),
         product=facts.product,

@@ -149,9 +149,14 @@ class _Site:
     async def note(self, request: Request) -> Response:
         """The form's only field: `note`."""
         folder = self._folder(request)
-        said = parse_qs((await request.body())[:FORM_MAX_BYTES].decode(errors="replace"))
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > FORM_MAX_BYTES:
+                raise HTTPException(413, "This is more than a note.")
+        said = parse_qs(body.decode(errors="replace"))
         await run_in_threadpool(annotate, folder, " ".join(said.get("note", [])))
-        await run_in_threadpool(self._history.look)
+        await run_in_threadpool(self._history.read, folder.name)
         return RedirectResponse("/", 303)
 
     async def compare(self, request: Request) -> Response:

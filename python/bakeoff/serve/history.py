@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from ..bundle.results_folder import Listed, is_written, listed
+from ..bundle.results_folder import NOTE, Listed, is_written, listed
 
 Stamp = tuple[int, ...]
 
@@ -38,11 +38,11 @@ class History:
             for name in found:
                 if self.ends:
                     return
-                self._read(name)
+                self.read(name)
         finally:
             self._looking.release()
 
-    def _read(self, name: str) -> None:
+    def read(self, name: str) -> None:
         folder = self.results / name
         try:
             stamp = stamp_of(folder)
@@ -86,5 +86,5 @@ def _now(one: Listed) -> Listed:
 
 def stamp_of(folder: Path) -> Stamp:
     """It changes with the state, and when a run begins: what a thousand folders cost each time. Raises OSError."""
-    paths = (folder / "bundle.json", folder / "plan.json", folder / "runs")
+    paths = (folder / "bundle.json", folder / "plan.json", folder / "runs", folder / NOTE)
     return tuple(os.stat(path).st_mtime_ns if path.exists() else 0 for path in paths)

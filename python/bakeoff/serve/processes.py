@@ -1,67 +1,57 @@
 """The processes of plans that go on: stopping one as Ctrl-C does, and going on with what was stopped here.
 
-Only the command of a process that we saw at work is run again, in its folder and with its environment: what a bundle
-says of its command may be anybody's.
+Only a command that a process of our user wrote, which we saw at work, is run, in its folder and with its environment:
+what other bundles say of their commands may be anybody's.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from ..bundle.read import read_document
 from ..bundle.results_folder import is_written
-from ..errors import BakeoffError
+from ..errors import BakeoffError, BundleError
 from ..locks import open_plain, read_holder
+from ..model.records.bundle import BundleInfo
 
 #: Until a plan that goes on has its bundle.
 _BEGINS_WITHIN_S = 30.0
-#: What `--resume=FOLDER` takes the place of, with its value.
-_REPLACED = ("--out", "--resume", "--repetitions")
 
 
 @dataclass(frozen=True)
-class Command:
-    """Of a process of ours, as it was started."""
+class _Command:
+    """words: that the process itself wrote into its bundle, for going on with it."""
 
     words: list[str]
     folder: str
     environment: dict[str, str] = field(repr=False)
 
     @classmethod
-    def of(cls, pid: int) -> Command:
-        """Raises OSError."""
+    def of(cls, pid: int, bundle: Path) -> _Command:
+        """Raises OSError, BundleError."""
         process = Path(f"/proc/{pid}")
-        words, environment = ((process / name).read_bytes().split(b"\0")[:-1] for name in ("cmdline", "environ"))
-        pairs = (os.fsdecode(one).partition("=") for one in environment)
-        said = [os.fsdecode(word) for word in words]
-        return cls(said, os.readlink(process / "cwd"), {name: value for name, _, value in pairs})
-
-    def resuming(self, bundle: Path) -> list[str]:
-        left: list[str] = []
-        before = ""
-        for word in self.words:
-            name = word.partition("=")[0]
-            is_value = before in _REPLACED and not (before == "--resume" and self._is_other(word))
-            if name not in _REPLACED and not is_value:
-                left.append(word)
-            before = word
-        return [*left, f"--resume={bundle}"]
-
-    def _is_other(self, word: str) -> bool:
-        """Than the bundle that `--resume` may name or not."""
-        return word.startswith("-") or not Path(self.folder, word).is_dir()
+        pairs = (os.fsdecode(one).partition("=") for one in (process / "environ").read_bytes().split(b"\0") if one)
+        words = shlex.split(read_document(bundle, "bundle.json", BundleInfo).resume_command)
+        return cls(words, os.readlink(process / "cwd"), {name: value for name, _, value in pairs})
 
 
 class Processes:
+    """Called from several threads."""
+
     def __init__(self) -> None:
-        self._stopped: dict[Path, Command] = {}
+        self._stopped: dict[Path, _Command] = {}
         self._resumed: dict[Path, subprocess.Popen[bytes]] = {}
+        self._resuming = threading.Lock()
 
     def stop(self, bundle: Path) -> None:
         """The plan ends after its run is stopped, and keeps what is finished. BakeoffError: its process is not one of
@@ -71,50 +61,62 @@ class Processes:
         handle = open_plain(bundle / "bundle.lock", os.O_RDONLY)
         try:
             pid = read_holder(handle).pid
-            if not _has_open(pid, handle):
+            if not _is_ours(pid, handle):
                 hint = "stop it where it was started"
                 raise BakeoffError("it runs on another machine, in a container, or as another user", hint=hint)
-            with suppress(OSError):
-                self._stopped[bundle] = Command.of(pid)
-            os.kill(pid, signal.SIGTERM)
+            with suppress(OSError, BundleError):
+                self._stopped[bundle] = _Command.of(pid, bundle)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
         finally:
             os.close(handle)
 
     def can_resume(self, bundle: Path) -> bool:
-        return bundle in self._stopped and not is_written(bundle)
+        if (process := self._resumed.get(bundle)) is not None:
+            process.poll()  # else it stays a zombie
+        command = self._stopped.get(bundle)
+        return command is not None and bool(command.words) and not is_written(bundle)
 
     def resume(self, bundle: Path) -> None:
         """It goes on in the background, also when we end. BakeoffError, with what it said: it does not."""
-        if not self.can_resume(bundle):
-            raise BakeoffError("this plan was not stopped here", hint="`bakeoff run PLAN --resume` goes on with it")
-        if (before := self._resumed.get(bundle)) is not None and before.poll() is None:
-            return
-        command = self._stopped[bundle]
+        with self._resuming:
+            if not self.can_resume(bundle):
+                raise BakeoffError("this plan was not stopped here", hint="`bakeoff run PLAN --resume` goes on with it")
+            before = self._resumed.get(bundle)
+            if before is None or before.poll() is not None:
+                self._resume(bundle, self._stopped[bundle])
+
+    def _resume(self, bundle: Path, command: _Command) -> None:
         with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(
-                command.resuming(bundle),
-                cwd=command.folder,
-                env=command.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
+            how: dict[str, Any] = {"cwd": command.folder, "env": command.environment, "start_new_session": True}
+            try:
+                process = subprocess.Popen(command.words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **how)
+            except OSError as error:
+                raise BakeoffError(f"cannot start {command.words[0]}: {error.strerror}") from None
             self._resumed[bundle] = process
             give_up_s = time.monotonic() + _BEGINS_WITHIN_S
-            while not is_written(bundle) and process.poll() is None and time.monotonic() < give_up_s:
+            while not _goes_on(bundle) and process.poll() is None and time.monotonic() < give_up_s:
                 time.sleep(0.05)
             if process.poll():
                 said.seek(0)
                 raise BakeoffError(said.read().decode(errors="replace").strip() or "it ended at once")
 
 
-def _has_open(pid: int, handle: int) -> bool:
-    """Whether this process has this file open: a number in a file may be anybody's."""
+def _goes_on(bundle: Path) -> bool:
+    """Rather than that somebody looks into it."""
+    with suppress(BundleError):
+        return is_written(bundle) and read_document(bundle, "bundle.json", BundleInfo).state == "running"
+    return False
+
+
+def _is_ours(pid: int, handle: int) -> bool:
+    """Whether this process is of our user, and has this file open: a number in a file may be anybody's."""
     if pid <= 0 or pid == os.getpid():
         return False
     own = os.fstat(handle)
     with suppress(OSError):
+        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
+            return False
         for one in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
                 if os.path.samestat(os.stat(one), own):

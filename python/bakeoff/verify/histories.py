@@ -178,13 +178,14 @@ def title_words(proof: Proof) -> str:
     return f"{proof.title} ({proof.count:,} found{'; the smallest' if proof.transactions else ''})"
 
 
-def judged_convergence(report: Mapping[str, Any], nodes: int) -> JudgedRecord:
-    """Whether several nodes hold the same once nobody writes any more."""
+def judged_convergence(report: Mapping[str, Any], nodes: int, *, has_sql: bool) -> JudgedRecord:
+    """Whether several nodes hold the same once nobody writes any more. Without SQL a node may ask others."""
+    where = "on all nodes" if has_sql else "through each node"
     broken = {name: words for name, words in _BROKEN.items() if report[name]["count"]}
     rounds = f"{counted(report['rounds'], 'row', 'rows')} on {nodes} nodes, {report['conflicts']:,} written"
     words = [f"{rounds} by several sessions at a time"]
     if (after_ns := report["converged_after_ns"]) is not None:
-        words.append(f"the same on all nodes {duration_words(after_ns)} after the last write")
+        words.append(f"the same {where} {duration_words(after_ns)} after the last write")
     words += [counted(report[name]["count"], *of_one_and_several) for name, of_one_and_several in broken.items()]
     if decided := report["last_acknowledged_won"] + report["other_won"]:
         words.append(f"the last acknowledged value stayed in {report['last_acknowledged_won']:,} of {decided:,}")

@@ -128,6 +128,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("timeout"),
     _measure("retry"),
     _measure("latency_probe"),
+    _measure("think_time"),
     _plan("staleness probe", lambda b: _words(bool((b.plan.resolved.get("verify") or {}).get("probe")))),
     _measure("vary_seed"),
     _plan("event log", lambda b: _words(bool(b.plan.resolved.get("measure", {}).get("event_log")))),

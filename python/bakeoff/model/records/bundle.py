@@ -27,6 +27,7 @@ class BundleInfo(Document):
     #: "complete", "interrupted" (Ctrl-C), "failed" (stopped by an error), "running"
     state: Literal["running", "complete", "interrupted", "failed"]
     command: str  # that re-runs it
+    resume_command: str = ""  # that goes on with it, from any folder
     demonstration: bool = False
     #: Cells that could not be run at all, with the reason ("mariadb: no mariadbd ...").
     skipped: dict[str, str] = Field(default_factory=dict)
@@ -38,8 +39,6 @@ class BundleInfo(Document):
     kept: list[str] = Field(default_factory=list)
     #: What its maker calls it ("commit": "3f2a1bc"), for a history.
     labels: dict[str, str] = Field(default_factory=dict)
-    #: Words that somebody keeps with it.
-    note: str = ""
     #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
     allow_disturbed: bool = False
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.

@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from ...input_files import read_text
 from ...suggestions import meant
 from .units import UnitError
 
+STAGES_MAX = 10_000
 _KEYS = ("file", "speed", "scale")
+_FACTOR_MAX = 1e9
 _COLUMNS = "the first line has the names of the columns, `time` (seconds, or date and time) and `rate` (per second)"
 
 
@@ -27,9 +29,11 @@ def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
     if not isinstance(table.get("file"), str):
         raise UnitError("`stages` as a table needs `file`", 'for instance stages = { file = "day.csv", speed = 24 }')
     speed, scale = (_factor(table, name) for name in ("speed", "scale"))
-    rows = list(_rows(table["file"], base_dir))
+    rows = list(islice(_rows(table["file"], base_dir), STAGES_MAX + 1))
     if len(rows) < 2:
         raise UnitError(f"{table['file']} has fewer than two rows", "a row's rate holds until the next row's time")
+    if len(rows) > STAGES_MAX:
+        raise UnitError(f"{table['file']} has more than {STAGES_MAX:,} rows", "one row a minute is enough for a week")
     lengths_s = [(later - time) / speed for (time, _), (later, _) in pairwise(rows)]
     lengths_s.append(lengths_s[-1])
     return [
@@ -39,7 +43,7 @@ def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
 
 def _factor(table: Mapping[str, Any], name: str) -> float:
     value = table.get(name, 1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _FACTOR_MAX:
         raise UnitError(f"`{name}` of `stages` is not a number above 0", "2 is twice as much")
     return float(value)
 
@@ -47,14 +51,26 @@ def _factor(table: Mapping[str, Any], name: str) -> float:
 def _rows(name: str, base_dir: Path) -> Iterator[tuple[float, float]]:
     """Times in seconds, each later than the one before, and rates."""
     try:
-        text = read_text(base_dir / name)
+        text = read_text(base_dir / name, encoding="utf-8-sig")
     except OSError as error:
         raise UnitError(f"cannot read {name}: {error.strerror}", "paths start at the plan's folder") from None
     except UnicodeDecodeError:
         raise UnitError(f"{name} is not UTF-8 text", _COLUMNS) from None
-    lines = csv.DictReader(text.splitlines())
+    lines = csv.reader(text.splitlines())
+    try:
+        columns = [one.strip() for one in next(lines, [])]
+        if not {"time", "rate"} <= {*columns}:
+            raise UnitError(f"{name} has no column `time` or no column `rate`", _COLUMNS)
+        yield from _read(name, lines, columns)
+    except csv.Error as error:
+        raise UnitError(f"{name}, line {lines.line_num}: {error}", _COLUMNS) from None
+
+
+def _read(name: str, lines: Any, columns: list[str]) -> Iterator[tuple[float, float]]:
+    """lines: a reader of CSV, after the first."""
     before = -math.inf
-    for row in lines:
+    for cells in filter(None, lines):
+        row = dict(zip(columns, cells, strict=False))
         where = f"{name}, line {lines.line_num}"
         time, rate = _seconds(row.get("time"), where), _number(row.get("rate"))
         if rate is None or not 0 <= rate < math.inf:

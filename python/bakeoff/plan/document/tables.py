@@ -21,7 +21,7 @@ from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
-from .recorded_rate import stages_of
+from .recorded_rate import STAGES_MAX, stages_of
 from .units import Cores, Count, Rate, Ratio, Seconds, StageRate, Table, Texts, UnitError, parse_rate_ops_per_s
 
 Data = Literal["load", "existing"]
@@ -165,7 +165,6 @@ class WorkloadTable(Table):
 
 
 #: A day minute by minute has 1,440.
-STAGES_MAX = 10_000
 
 
 def _stage_rates(value: Any) -> list[float]:
@@ -269,7 +268,8 @@ class ThinkTime(Table):
 
 
 def _think_time(value: Any) -> Any:
-    return value if isinstance(value, dict) else {"mean": value}
+    """0: they do not think."""
+    return value if isinstance(value, dict) else None if value == 0 else {"mean": value}
 
 
 class MeasureTable(Table):
