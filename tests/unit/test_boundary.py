@@ -32,7 +32,7 @@ MIRRORED = {
 }
 #: Variants of a tagged enum have no name of their own in the schema; the examples cover them.
 VARIANTS = {
-    *("Closed", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"),
+    *("Closed", "Thinking", "Open", "TimeLimit", "OperationsLimit", "Refused", "RoleRoute", "NameRoute"),
     *("IsolationExperiment", "TransactionsExperiment", "StalenessExperiment", "ConvergenceExperiment", "StepAnswer"),
     *("LedgerExperiment", "LedgerFoundExperiment"),
 }
