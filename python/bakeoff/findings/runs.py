@@ -128,6 +128,8 @@ def counted_words(runs: Sequence[RunRecord]) -> str:
     left = sum(run.standing == "disturbed" and not run.valid for run in runs)
     of = f"{valid} of {counted(len(runs), 'run', 'runs')}"
     if marked:
+        if valid == 1:
+            return f"{of} counts, disturbed"
         return f"{of} count, {'all' if marked == valid else f'{marked} of them'} disturbed"
     return f"{of} valid{f', {left} disturbed' if left else ''}"
 
