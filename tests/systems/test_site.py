@@ -141,7 +141,9 @@ def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_pat
         assert site.open("/bundles/b/note", form={"note": "with <new> disks"})[0] == 303
         assert listed(tmp_path / "bakeoff-results/b").note == "with <new> disks"
         assert "with &lt;new&gt; disks" in site.open("/?words=disks")[1]
-        assert site.open("/bundles/b/resume", post=True)[0] == 500, "nobody stopped it here"
+        assert site.open("/bundles/b/note", post=True)[0] == 422
+        status, page = site.open("/bundles/b/resume", post=True)
+        assert (status, "this plan was not stopped here" in page) == (409, True)
         status, page = site.open("/track?title=Watched%20%3Cb%3E")
         assert (status, page.count("<circle")) == (200, 2), page
         status, page = site.open("/claims/hatshop")

@@ -129,6 +129,9 @@ def test_a_note_is_kept_shown_and_taken_back(results: Path, capsys: pytest.Captu
     assert bundles("show", "old", "--results", results) == ExitCode.DONE
     assert "note      before the new disks" in capsys.readouterr().out
     assert bundles("note", "old", "--results", results) == ExitCode.DONE
+    assert capsys.readouterr().out == "before the new disks\n"
+    assert bundles("note", "old", "", "--results", results) == ExitCode.DONE
+    assert capsys.readouterr().out == "no note\n"
     assert [one["note"] for one in listed(results, capsys)] == ["", ""]
 
 
@@ -139,6 +142,7 @@ def test_a_note_that_cannot_be_kept_is_refused(results: Path, capsys: pytest.Cap
         assert bundles("note", "old", "words", "--results", results) != ExitCode.DONE
     assert "another bakeoff run is writing into this bundle" in capsys.readouterr().err
     assert bundles("note", "none", "words", "--results", results) == ExitCode.USAGE
+    assert "no such bundle: none" in capsys.readouterr().err
 
 
 def test_nothing_is_removed_unless_it_was_agreed_to(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

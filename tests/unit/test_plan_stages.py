@@ -84,6 +84,11 @@ def test_a_recorded_day_is_stages(tmp_path: Path, day: str) -> None:
         ('{ file = "day.csv", speed = 0 }', DAY, "`speed` of `stages` is not a number above 0"),
         ('{ file = "day.csv" }', "time,rate\n1,5\n", "fewer than two rows"),
         ('{ file = "day.csv" }', "1,5\n2,6\n", "day.csv has no column `time` or no column `rate`"),
+        (
+            '{ file = "day.csv" }',
+            "time,rate\n2026-11-28,6\n40,5\n",
+            "line 3: its time has seconds, and those before it a date",
+        ),
         ('{ file = "day.csv" }', "time,rate\nnoon,6\n", "line 2: `time` is neither seconds nor a date and time"),
         ('{ file = "day.csv" }', "time,rate\n" + "9" * 200_000, "line 2: field larger than field limit"),
         ('{ file = "day.csv", speed = 1' + "0" * 400 + " }", DAY, "`speed` of `stages` is not a number above 0"),

@@ -22,6 +22,7 @@ from builders.plans import SQLITE, read, refused
         ),
         ("", Closed(), "closed loop"),
         ("think_time = 0", Closed(), "closed loop"),
+        ("think_time = '0s'", Closed(), "closed loop"),
     ],
 )
 def test_users_think_as_the_plan_says(measure: str, pacing: Closed | Thinking, words: str) -> None:
@@ -52,6 +53,7 @@ def test_another_think_time_is_another_cell() -> None:
     ("measure", "words"),
     [
         ("think_time = { mean = '1s', distribution = 'normal' }", '`distribution` cannot be the text "normal"'),
+        ("think_time = 50", "`think_time`: a duration needs a unit"),
         ("think_time = { men = '1s' }", "unknown key `men`"),
         ("think_time = '1s'\nrate = 5", "users think in a closed loop alone, and the plan has a rate"),
     ],

@@ -96,7 +96,7 @@ def annotate(folder: Path, note: str) -> None:
     note = " ".join(note.split())
     if len(note) > NOTE_MAX:
         raise PlanError(f"the note has {len(note):,} characters", hint=f"at most {NOTE_MAX:,} are kept")
-    read_document(folder, "bundle.json", BundleInfo)  # before a lock is made in what is no bundle
+    Bundle.open(folder)  # before a lock is made in what is no bundle
     with hold(folder, "a note"):
         write_text(folder, NOTE, note)
 

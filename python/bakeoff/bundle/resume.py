@@ -82,7 +82,7 @@ def _other_currency(was: PlanRecord, now: PlanRecord) -> Iterator[tuple[str, str
 
 
 def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
-    hint = f"restore the plan (the bundle has a copy, plan.toml), or {_ANEW}"
+    hint = f"restore the plan (the bundle has a copy, plan.toml) and the files that it names, or {_ANEW}"
     if now.plan.only:
         hint = "leave out --only: this bundle has other cells, too"
     kept = {cell.id for cell in now.plan.cells}

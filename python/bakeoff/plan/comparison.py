@@ -217,6 +217,9 @@ def advice(
             " response"
             " times; write a `rate`, such as half of the throughput without faults"
         )
+    if measure.think_time and measure.window is not None and measure.think_time.mean >= measure.window:
+        times = f"{measure.think_time.mean:g} s, and the window has {measure.window:g} s"
+        words.append(f"users think for {times}: few operations begin in it")
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which cannot be compared")
     if slowed := list(dict.fromkeys(cell.record.system for cell in cells if _is_slowed(cell))):

@@ -154,8 +154,10 @@ class _Site:
             body += part
             if len(body) > FORM_MAX_BYTES:
                 raise HTTPException(413, "This is more than a note.")
-        said = parse_qs(body.decode(errors="replace"))
-        await run_in_threadpool(annotate, folder, " ".join(said.get("note", [])))
+        said = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
+        if "note" not in said:
+            raise HTTPException(422, "The form has no field `note`.")
+        await run_in_threadpool(annotate, folder, " ".join(said["note"]))
         await run_in_threadpool(self._history.read, folder.name)
         return RedirectResponse("/", 303)
 
@@ -317,4 +319,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, BakeoffError)
     hint = f"\n{error.hint}" if error.hint else ""
-    return HTMLResponse(pages.trouble("This cannot be done", f"{error}{hint}"), 500)
+    status = 409 if request.method == "POST" else 500
+    return HTMLResponse(pages.trouble("This cannot be done", f"{error}{hint}"), status)

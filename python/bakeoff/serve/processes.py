@@ -80,6 +80,8 @@ class Processes:
     def resume(self, bundle: Path) -> None:
         """It goes on in the background, also when we end. BakeoffError, with what it said: it does not."""
         with self._resuming:
+            if is_written(bundle):
+                raise BakeoffError("this plan is running")
             if not self.can_resume(bundle):
                 raise BakeoffError("this plan was not stopped here", hint="`bakeoff run PLAN --resume` goes on with it")
             before = self._resumed.get(bundle)

@@ -46,9 +46,9 @@ def add(commands: Commands) -> None:
     one.add_argument("bundle", help="its name in the folder, or its path")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_show)
-    one = verbs.add_parser("note", help="keep a note with a bundle; without words: remove it")
+    one = verbs.add_parser("note", help="keep a note with a bundle, or show it; '' removes it")
     one.add_argument("bundle", help="its name in the folder, or its path")
-    one.add_argument("words", nargs="*", help="the note, in place of the one that it has")
+    one.add_argument("words", nargs="*", help="the note, in place of the one that it has (default: show that)")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_note)
     one = verbs.add_parser(
@@ -135,9 +135,13 @@ def run_note(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import annotate, listed
 
     folder = _folder(options.bundle, options.results)
-    annotate(folder, " ".join(options.words))
+    if options.words:
+        annotate(folder, " ".join(options.words))
+    one = listed(folder)
     if options.json:
-        print_json(_document(listed(folder)))
+        print_json(_document(one))
+    else:
+        show(one.note or "no note")
     return ExitCode.DONE
 
 

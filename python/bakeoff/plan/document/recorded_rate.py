@@ -60,7 +60,7 @@ def _rows(name: str, base_dir: Path) -> Iterator[tuple[float, float]]:
     try:
         columns = [one.strip() for one in next(lines, [])]
         if not {"time", "rate"} <= {*columns}:
-            raise UnitError(f"{name} has no column `time` or no column `rate`", _COLUMNS)
+            raise UnitError(f"{name} has no column `time` or no column `rate`, but {', '.join(columns)}", _COLUMNS)
         yield from _read(name, lines, columns)
     except csv.Error as error:
         raise UnitError(f"{name}, line {lines.line_num}: {error}", _COLUMNS) from None
@@ -68,11 +68,13 @@ def _rows(name: str, base_dir: Path) -> Iterator[tuple[float, float]]:
 
 def _read(name: str, lines: Any, columns: list[str]) -> Iterator[tuple[float, float]]:
     """lines: a reader of CSV, after the first."""
-    before = -math.inf
+    before, kind = -math.inf, ""
     for cells in filter(None, lines):
         row = dict(zip(columns, cells, strict=False))
         where = f"{name}, line {lines.line_num}"
-        time, rate = _seconds(row.get("time"), where), _number(row.get("rate"))
+        (time, own), rate = _seconds(row.get("time"), where), _number(row.get("rate"))
+        if own != (kind := kind or own):
+            raise UnitError(f"{where}: its time has {own}, and those before it {kind}", "write all in the same way")
         if rate is None or not 0 <= rate < math.inf:
             raise UnitError(f"{where}: `rate` is not a number from 0 on", _COLUMNS)
         if time <= before:
@@ -81,14 +83,17 @@ def _read(name: str, lines: Any, columns: list[str]) -> Iterator[tuple[float, fl
         before = time
 
 
-def _seconds(text: str | None, where: str) -> float:
+def _seconds(text: str | None, where: str) -> tuple[float, str]:
+    """With the way in which it is written."""
     number = _number(text)
     if number is not None and math.isfinite(number):
-        return number
+        return number, "seconds"
     try:
-        found = datetime.fromisoformat(text or "")
-        # Without a zone no clock is put forward in the middle of a day.
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        found = datetime.fromisoformat((text or "").strip())
+        if found.tzinfo:
+            return found.timestamp(), "a time zone"
+        # No clock is put forward in the middle of a day.
+        return found.replace(tzinfo=UTC).timestamp(), "a date and no time zone"
     except ValueError:
         raise UnitError(f"{where}: `time` is neither seconds nor a date and time", _COLUMNS) from None
 

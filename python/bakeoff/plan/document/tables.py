@@ -22,7 +22,19 @@ from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
 from .recorded_rate import STAGES_MAX, stages_of
-from .units import Cores, Count, Rate, Ratio, Seconds, StageRate, Table, Texts, UnitError, parse_rate_ops_per_s
+from .units import (
+    Cores,
+    Count,
+    Rate,
+    Ratio,
+    Seconds,
+    StageRate,
+    Table,
+    Texts,
+    UnitError,
+    parse_duration_s,
+    parse_rate_ops_per_s,
+)
 
 Data = Literal["load", "existing"]
 Reset = Literal["restore", "reload", "reuse", "none"]
@@ -269,7 +281,9 @@ class ThinkTime(Table):
 
 def _think_time(value: Any) -> Any:
     """0: they do not think."""
-    return value if isinstance(value, dict) else None if value == 0 else {"mean": value}
+    if value is None or isinstance(value, dict):
+        return value
+    return {"mean": value} if parse_duration_s(value) else None
 
 
 class MeasureTable(Table):
