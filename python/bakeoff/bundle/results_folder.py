@@ -91,14 +91,13 @@ def note_of(folder: Path) -> str:
 
 
 def annotate(folder: Path, note: str) -> None:
-    """Keeps these words with the bundle, in place of those that it has. BundleError: it is none, or is being
-    written."""
+    """Keeps these words with the bundle, in place of those that it has; also while it is written. BundleError: it is
+    none."""
     note = " ".join(note.split())
     if len(note) > NOTE_MAX:
         raise PlanError(f"the note has {len(note):,} characters", hint=f"at most {NOTE_MAX:,} are kept")
-    Bundle.open(folder)  # before a lock is made in what is no bundle
-    with hold(folder, "a note"):
-        write_text(folder, NOTE, note)
+    Bundle.open(folder)
+    write_text(folder, NOTE, note)
 
 
 def is_written(folder: Path) -> bool:
