@@ -3,6 +3,7 @@ another one is cut off."""
 
 from __future__ import annotations
 
+import os
 from itertools import groupby
 from pathlib import Path
 
@@ -44,20 +45,22 @@ at = "1s"
 node = "n3"
 do = "kill"
 for = "1s"
-
+"""
+CUT_OFF = """
 [[faults]]
 at = "9s"
 node = "n2"
 do = "partition"
 for = "2500ms"
 """
+MAY_CUT_OFF = os.geteuid() == 0
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     need_galera()
     folder = tmp_path_factory.mktemp("galera")
-    done = bakeoff("run", write_plan(folder, PLAN), cwd=folder)
+    done = bakeoff("run", write_plan(folder, PLAN + CUT_OFF * MAY_CUT_OFF), cwd=folder)
     assert done.code == 0, done.err
     return only_bundle(folder)
 
@@ -73,7 +76,7 @@ def test_the_run_goes_on_and_no_acknowledged_write_is_missing(bundle: Bundle) ->
 
 
 def test_the_node_that_was_killed_came_back_by_what_it_had_missed(bundle: Bundle) -> None:
-    killed, _ = bundle.runs[0].faults
+    killed = bundle.runs[0].faults[0]
     assert killed.failure == ""
     assert killed.rejoined.startswith("incremental state transfer of ")
     assert killed.rejoin_s is not None
@@ -93,6 +96,7 @@ def test_the_time_without_commits_is_what_the_series_shows(bundle: Bundle) -> No
     assert longest_s >= 0.5, "nothing is committed until the others have noticed"
 
 
+@pytest.mark.skipif(not MAY_CUT_OFF, reason="the kernel lets only root filter TCP")
 def test_a_node_that_is_cut_off_holds_up_commits_and_is_taken_back(bundle: Bundle) -> None:
     _, cut = bundle.runs[0].faults
     assert cut.failure == ""

@@ -5,30 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from commands import bakeoff, only_bundle, write_plan
+from test_site import PLAN
 
-PLAN = """
-title = "Users who think"
-threads = 50
-
-[systems.fast]
-kind = "null"
-latency_ns = 1_000_000
-
-[workload]
-kind = "ycsb"
-preset = "c"
-records = 100
-
-[measure]
-think_time = "100ms"
-warm_up = "1s"
-window = "4s"
-repetitions = 1
-"""
+THINKING = ("--set", "threads=50", "--set", "measure.think_time=100ms")
 
 
 def test_they_ask_as_often_as_their_number_and_times_say(tmp_path: Path) -> None:
-    done = bakeoff("run", write_plan(tmp_path, PLAN), "--together", "--allow-disturbed", cwd=tmp_path)
+    plan = write_plan(tmp_path, PLAN.format(window="4s"))
+    done = bakeoff("run", plan, *THINKING, "--together", "--allow-disturbed", cwd=tmp_path)
     assert done.code == 0, done.err
     (run,) = only_bundle(tmp_path).runs
     # 50 users, one operation in 101 ms each; a busy machine makes it fewer.

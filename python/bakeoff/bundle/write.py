@@ -172,7 +172,7 @@ class BundleWriter:
         self.info = info
         self._write("bundle.json", info)
 
-    def goes_on_with(self, command: str) -> None:
+    def resume_command(self, command: str) -> None:
         if self.info is not None:
             self.update(self.info.model_copy(update={"resume_command": command}))
 

@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def pauses(self) -> bool:
-        """Its users wait between operations, whatever the system does."""
+        """Its users wait between operations, also where answers come at once."""
         return self.workload.pauses or isinstance(self.pacing, Thinking)
 
     def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:

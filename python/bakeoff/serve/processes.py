@@ -16,7 +16,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..bundle.read import read_document
 from ..bundle.results_folder import is_written
@@ -90,9 +89,16 @@ class Processes:
 
     def _resume(self, bundle: Path, command: _Command) -> None:
         with tempfile.TemporaryFile() as said:
-            how: dict[str, Any] = {"cwd": command.folder, "env": command.environment, "start_new_session": True}
             try:
-                process = subprocess.Popen(command.words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **how)
+                process = subprocess.Popen(
+                    command.words,
+                    cwd=command.folder,
+                    env=command.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    start_new_session=True,
+                )
             except OSError as error:
                 raise BakeoffError(f"cannot start {command.words[0]}: {error.strerror}") from None
             self._resumed[bundle] = process

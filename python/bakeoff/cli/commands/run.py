@@ -189,7 +189,7 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace, answer: Answering
             held,
             work=options.work_dir,
         )
-        writer.goes_on_with(_resume_command(writer.folder, options))
+        writer.resume_command(_resume_command(writer.folder, options))
         try:
             _make_runs(plan, writer, done, facts, cores, quiet, options)
             if cores is not None:

@@ -10,22 +10,31 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from ...input_files import read_text
 from ...suggestions import meant
-from .units import UnitError
+from .units import Table, UnitError
 
 STAGES_MAX = 10_000
-_KEYS = ("file", "speed", "scale")
 _FACTOR_MAX = 1e9
 _COLUMNS = "the first line has the names of the columns, `time` (seconds, or date and time) and `rate` (per second)"
+
+
+class RecordedRate(Table):
+    """`stages` as a table: its keys, and what the schema says of them. `stages_of` checks them, in words."""
+
+    file: str
+    speed: float = Field(default=1, gt=0)
+    scale: float = Field(default=1, gt=0)
 
 
 def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
     """As a plan writes them. table: `file`, a CSV file whose path starts at base_dir; `speed`, by how much faster it is
     played; `scale`, by how much each rate is multiplied. A row's rate holds until the time of the next one, and the
     last one's as long as that before it. Raises UnitError."""
-    for key in table.keys() - set(_KEYS):
-        raise UnitError(f"unknown key `{key}`", meant(key, _KEYS))
+    for key in table.keys() - RecordedRate.model_fields.keys():
+        raise UnitError(f"unknown key `{key}`", meant(key, RecordedRate.model_fields))
     if not isinstance(table.get("file"), str):
         raise UnitError("`stages` as a table needs `file`", 'for instance stages = { file = "day.csv", speed = 24 }')
     speed, scale = (_factor(table, name) for name in ("speed", "scale"))

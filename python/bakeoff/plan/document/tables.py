@@ -21,7 +21,7 @@ from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
-from .recorded_rate import STAGES_MAX, stages_of
+from .recorded_rate import STAGES_MAX, RecordedRate, stages_of
 from .units import (
     Cores,
     Count,
@@ -195,14 +195,6 @@ class StageTable(Table):
     @property
     def mean(self) -> float:
         return (self.rate[0] + self.rate[-1]) / 2
-
-
-class RecordedRate(Table):
-    """stages = { ... }, for the schema: recorded_rate.py reads it."""
-
-    file: str
-    speed: float = Field(default=1, gt=0)
-    scale: float = Field(default=1, gt=0)
 
 
 def _stages(value: Any, info: ValidationInfo) -> Any:
