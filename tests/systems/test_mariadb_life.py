@@ -58,6 +58,19 @@ def test_a_frozen_server_neither_hangs_us_nor_survives(own: MariaDb, monkeypatch
     assert "Shutdown complete" in own.log_tail()  # thawed to end cleanly
 
 
+def test_the_clock_of_a_server_is_wrong_when_it_is_skewed_and_right_again_afterwards(place: Path) -> None:
+    system = managed(place)
+    system.server.lend_clock()
+    system.start()
+    try:
+        for by_s in (0.0, 3600.0, -90.0, 0.0):
+            system.server.skew_clock(by_s)
+            ((told,),) = system.control.rows("SELECT UNIX_TIMESTAMP(NOW(6))")
+            assert float(str(told)) - time.time() == pytest.approx(by_s, abs=30)
+    finally:
+        system.stop()
+
+
 def test_stopping_twice_or_before_the_start_is_fine(place: Path) -> None:
     system = managed(place)
     system.stop()

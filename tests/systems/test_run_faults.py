@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import suppress
 from itertools import groupby
@@ -161,6 +162,41 @@ def test_of_a_pair_the_node_that_is_killed_is_named_and_the_other_serves_on(tmp_
     assert seconds is not None
     assert {"primary.ok", "replica1.ok", "replica1.errors"} <= set(seconds.column_names)
     assert "replica1 (replica)" in done.out
+
+
+DELAYED = (
+    PAIR.split("[[faults]]", maxsplit=1)[0]
+    + """
+[[faults]]
+at = "1s"
+node = "replica1"
+do = "delay"
+by = "100ms"
+for = "1s"
+
+[[faults]]
+at = "3s"
+node = "replica1"
+do = "skew"
+by = "-1h"
+for = "1s"
+"""
+)
+
+
+@pytest.mark.usefixtures("mariadb_program")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mark the packets of others")
+def test_a_replica_that_is_far_away_and_has_a_wrong_clock_still_serves(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, DELAYED), cwd=tmp_path)
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.valid, run.validity
+    assert [fault.failure for fault in run.faults] == ["", ""]
+    assert all(fault.back_s is not None for fault in run.faults)
+    assert run.checks
+    assert all(check.ok for check in run.checks), run.checks
+    assert "delay replica1 by 100 ms" in done.out
+    assert "skew replica1 by -3600 s" in done.out
 
 
 PAIR_OF_POSTGRESQL = (

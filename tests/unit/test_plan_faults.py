@@ -54,8 +54,23 @@ def test_two_partitions_at_a_time_are_refused() -> None:
         fault(at=at, node=node, do="partition", **{"for": "5s"})
         for at, node in (("1s", "n1"), ("3s", "n2"), ("7s", "n2"))
     )
-    assert "is planned while n1 is still cut off" in refused(systems=systems, measure=WINDOW, rest=one + other).what
+    assert "is planned before another one has ended" in refused(systems=systems, measure=WINDOW, rest=one + other).what
     assert len(read(systems=systems, measure=WINDOW, rest=one + later, must_run=False).cells[0].record.faults) == 2
+
+
+def test_a_delay_and_a_skew_have_a_size() -> None:
+    systems = "[systems.galera]\nstart = { nodes = 3 }"
+    faults = [
+        fault(at="1s", node="n1", do="delay", by="20ms", **{"for": "5s"}),
+        fault(at="2s", node="n2", do="skew", by="-1500ms"),
+        fault(at="3s", node="n3", do="skew", by="+2s"),
+    ]
+    (cell,) = read(systems=systems, measure=WINDOW, rest="".join(faults), must_run=False).cells
+    assert [one.words for one in cell.record.faults] == [
+        "delay n1 by 20 ms at 1 s, restore it after 5 s",
+        "skew n2 by -1.5 s at 2 s",
+        "skew n3 by +2 s at 3 s",
+    ]
 
 
 def test_a_fault_is_part_of_what_a_cell_is() -> None:
@@ -92,9 +107,16 @@ def test_a_dry_run_and_the_bundle_know_the_faults(tmp_path: Path) -> None:
         (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart, partition"),
         (
             fault(at="1s", do="partition"),
-            "cuts a server off from the others, and mariadb has only one",
+            "a `partition` is between a server and the others, and mariadb has only one",
             "several nodes",
         ),
+        (fault(at="1s", do="delay", by="1ms"), "between a server and the others, and mariadb has only one", "several"),
+        (fault(at="1s", do="delay"), "`delay` does not say how much later packets arrive", 'by = "20ms"'),
+        (fault(at="1s", do="skew"), "`skew` does not say by how much the clock is wrong", "set `by`"),
+        (fault(at="1s", do="delay", by="-1ms"), "a delay is longer than 0", "counts one way"),
+        (fault(at="1s", do="skew", by="0s"), "a shift of 0 changes nothing", '"+2s"'),
+        (fault(at="1s", do="skew", by="2"), "there is no unit in the duration", "ms, s"),
+        (fault(at="1s", do="kill", by="1s"), "a `kill` has no size", "leave out `by`"),
         (
             fault(at="1s", do="kill", system="mariadbb"),
             "`, which is not a system of the plan",

@@ -37,4 +37,4 @@ def test_a_process_that_has_ended_runs_without_the_library() -> None:
     ended.wait()
     for pid in (ended.pid, os.getpid()):
         with pytest.raises(ServerError, match="runs without the library"):
-            powerloss.refuse_unloaded(pid, "systems.m")
+            powerloss.refuse_unloaded(pid, "storage", "systems.m")

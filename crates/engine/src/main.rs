@@ -25,6 +25,7 @@ The measuring process of bakeoff: reads one run, prints one JSON line per event.
   bakeoff-engine -                      the run document is the first line of stdin
   bakeoff-engine list                   drivers and workloads in this build, and what it may not use here, as JSON
   bakeoff-engine resolve                options of workloads decided before a run: a request a line in, an answer a line out
+  bakeoff-engine delay                  delay packets of sockets that have a mark, until stdin ends; its first line says which and how long
   bakeoff-engine schema [FOLDER]        JSON Schema of run, event, control, request and answer; into FOLDER as files
 
 Control lines on stdin: start_at, mark, stop. End of input means stop and exit; with --now stdin is not read.
@@ -44,6 +45,13 @@ fn main() -> ExitCode {
         ["resolve"] => match resolve::answer_all(std::io::stdin().lock(), std::io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(exit::SYSTEM),
+        },
+        ["delay"] => match bakeoff_delay::run(&std::io::stdin(), std::io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "error: {error}");
+                ExitCode::from(exit::SYSTEM)
+            }
         },
         ["schema"] => say(&schema::all()),
         ["schema", folder] => match schema::write(folder.as_ref()) {

@@ -1,8 +1,12 @@
 //! What happens when the library is loaded, before the program's `main`.
 
-use crate::{notes, settings, sys};
+use crate::{calls, clock, notes, settings, sys};
 
 extern "C" fn initialise() {
+    if let Some(path) = settings::clock() {
+        calls::clocks::find_the_clock();
+        clock::follow(&path);
+    }
     if settings::read() && settings::journal().is_some() {
         notes::show_life();
         notes::write(

@@ -17,6 +17,7 @@ run        starts a command with the library (the process stays the same)
              --strict                names that were not synced are undone, too
              --sync-latency TIME     a sync takes at least this, e.g. 2ms; with --jitter TIME and --seed N
              --bandwidth BYTES       written per second, e.g. 50MB
+             --clock FILE            the time of day is wrong by 8 bytes of nanoseconds in it, which may change
              --library FILE          default: next to this program
 apply      --data FOLDER... --journal FOLDER
 check      --journal FOLDER [--process ID...]   what bypassed the library; ask before the kill to have processes inspected

@@ -33,8 +33,8 @@ PROOF_CELLS_MAX = 10_000
 NAME_MAX = 40
 #: Of figures that were calculated twice.
 _ROUNDING_RATIO = 1e-6
-#: Offsets: from the window's start, which may lie before it, and of one clock from another.
-_SIGNED = ("at_s", "clock_offset_ns")
+#: Offsets: from the window's start, which may lie before it, of one clock from another, and of a clock set wrong.
+_SIGNED = ("at_s", "clock_offset_ns", "by_s")
 
 
 def bad_number(tree: Any, *, signed: bool) -> str | None:

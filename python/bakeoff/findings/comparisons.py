@@ -255,9 +255,9 @@ def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts, obje
     return ""
 
 
-def _times_and_kinds(cell: CellRecord) -> list[tuple[float, str, float | None]]:
+def _times_and_kinds(cell: CellRecord) -> list[tuple[float, str, float | None, float | None]]:
     """What is done and when; nodes have names of their own in each system."""
-    return [(fault.at_s, fault.do, fault.for_s) for fault in cell.faults]
+    return [(fault.at_s, fault.do, fault.for_s, fault.by_s) for fault in cell.faults]
 
 
 def _survive_otherwise(base: CellRecord, other: CellRecord, facts: Facts) -> bool:

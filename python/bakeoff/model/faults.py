@@ -12,19 +12,25 @@ from .boundary import Document
 #: Of a load that was watched for less, nothing is said of its rate: faults not further apart are one event.
 WATCHED_S_MIN = 1.0
 
-FaultKind = Literal["kill", "stop", "freeze", "restart", "partition"]
+FaultKind = Literal["kill", "stop", "freeze", "restart", "partition", "delay", "skew"]
 #: What ends those that leave the server running; the others end with a start.
-_ENDED_BY: dict[FaultKind, str] = {"freeze": "thaw", "partition": "reconnect"}
+_ENDED_BY: dict[FaultKind, str] = {"freeze": "thaw", "partition": "reconnect", "delay": "restore", "skew": "restore"}
+#: Those between a server and the others of its system: one at a time.
+BETWEEN_SERVERS: tuple[FaultKind, ...] = ("partition", "delay")
+#: Those of a size, `by_s`.
+SIZED: tuple[FaultKind, ...] = ("delay", "skew")
 
 
 class PlannedFault(Document):
-    """What a plan does to one server. at_s: since the window's start. for_s: until it is thawed, reconnected or
-    started again; None: it stays as it is until the load has ended (a `restart` starts it again at once)."""
+    """What a plan does to one server. at_s: since the window's start. for_s: until it is thawed, reconnected, restored
+    or started again; None: it stays as it is until the load has ended (a `restart` starts it again at once). by_s: of
+    a `delay`, one way; of a `skew`, by which its clock is ahead, or below 0 behind."""
 
     at_s: float
     node: str
     do: FaultKind
     for_s: float | None = None
+    by_s: float | None = None
 
     @property
     def ends_server(self) -> bool:
@@ -32,8 +38,13 @@ class PlannedFault(Document):
 
     @property
     def label(self) -> str:
-        """ "kill n3"."""
-        return f"{self.do} {self.node}"
+        """ "kill n3", "delay n3 by 20 ms"."""
+        return f"{self.do} {self.node}{f' by {self._size}' if self.by_s is not None else ''}"
+
+    @property
+    def _size(self) -> str:
+        by_s, sign = self.by_s or 0.0, "+" if self.do == "skew" else ""
+        return f"{by_s * 1e3:{sign}g} ms" if abs(by_s) < 1 else f"{by_s:{sign}g} s"
 
     @property
     def words(self) -> str:

@@ -30,6 +30,7 @@ from ..model.boundary import (
     Thinking,
     TimeLimit,
 )
+from ..model.faults import PlannedFault
 from ..model.levels import LOAD, PORTABLE
 from ..model.peers import marked
 from ..model.records.plan import EXISTING_PREFIX, CellRecord, Scalar
@@ -99,13 +100,18 @@ def _content(cell: Cell) -> dict[str, Any]:
         "pacing": _pacing_parts(cell.pacing),
         "limit": cell.limit.model_dump(),
         "retry": cell.retry.model_dump(),
-        **({"faults": [fault.model_dump() for fault in cell.record.faults]} if cell.record.faults else {}),
+        **({"faults": [_fault_parts(fault) for fault in cell.record.faults]} if cell.record.faults else {}),
     }
 
 
 def _pacing_parts(pacing: Pacing) -> dict[str, Any]:
     """Without stages where there are none: cells of before there were any keep their ids."""
     return {name: value for name, value in pacing.model_dump().items() if name != "stages" or value}
+
+
+def _fault_parts(fault: PlannedFault) -> dict[str, Any]:
+    """Without a size where it has none, as above."""
+    return {name: value for name, value in fault.model_dump().items() if name != "by_s" or value is not None}
 
 
 def _portable(cell: Cell) -> dict[str, Any]:

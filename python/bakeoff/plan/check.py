@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..model.boundary import Closed, OperationsLimit, TimeLimit
-from ..model.faults import WATCHED_S_MIN, PlannedFault
+from ..model.faults import BETWEEN_SERVERS, WATCHED_S_MIN, PlannedFault
 from ..model.levels import TABLE_FORMAT
 from ..suggestions import meant, one_of
 from ..systems.base import Capabilities, System
@@ -262,8 +262,8 @@ def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, sou
     node = table.node or nodes[0]
     if node not in nodes:
         raise source.error(f"{name} has no node `{node}`", "faults", number, "node", hint=one_of(node, nodes))
-    if table.do == "partition" and len(nodes) < 2:
-        what = f"`partition` cuts a server off from the others, and {name} has only one"
+    if table.do in BETWEEN_SERVERS and len(nodes) < 2:
+        what = f"a `{table.do}` is between a server and the others, and {name} has only one"
         raise source.error(what, "faults", number, "do", hint="start several nodes, or choose another fault")
     if not isinstance(cell.limit, TimeLimit) and table.for_ is None and table.do != "restart":
         what = f"`{table.do} {node}` has no end, and a run limited by operations may then never end"
@@ -280,7 +280,7 @@ def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, sou
             what = f"`{table.do} {node}` would end at {ends_s:g} s, and the window ends at {window_s:g} s"
             hint = "make `for` shorter, or leave it out: the server then stays away until the load has ended"
             raise source.error(what, "faults", number, "for", hint=hint)
-    return PlannedFault(at_s=table.at, node=node, do=table.do, for_s=table.for_)
+    return PlannedFault(at_s=table.at, node=node, do=table.do, for_s=table.for_, by_s=table.by)
 
 
 def _refuse_overlaps(faults: Sequence[PlannedFault], source: Source) -> None:
@@ -291,6 +291,7 @@ def _refuse_overlaps(faults: Sequence[PlannedFault], source: Source) -> None:
             if later.node == fault.node and (until_s is None or later.at_s <= until_s):
                 what = f"`{later.words}` is planned while its server is still away ({fault.words})"
                 raise source.error(what, "faults", hint="a server comes back after `for`; without it, it stays away")
-            if fault.do == later.do == "partition" and (until_s is None or later.at_s <= until_s):
-                what = f"`{later.words}` is planned while {fault.node} is still cut off ({fault.words})"
-                raise source.error(what, "faults", hint="one partition at a time")
+            between = fault.do == later.do and fault.do in BETWEEN_SERVERS
+            if between and (until_s is None or later.at_s <= until_s):
+                what = f"`{later.words}` is planned before another one has ended ({fault.words})"
+                raise source.error(what, "faults", hint=f"one {fault.do} at a time")

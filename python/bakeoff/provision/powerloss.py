@@ -1,16 +1,18 @@
 """`bakeoff-powerloss` (crates/powerloss): starts a program under a library that notes what is not synced, so that it
-can be taken away as by a power loss, or that makes storage slower. docs/method/power-loss.md."""
+can be taken away as by a power loss, that makes storage slower, or that sets the clock wrong.
+docs/method/power-loss.md."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import struct
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.own_programs import places
@@ -45,6 +47,20 @@ class Storage:
         return f"{SLOWED}{' and '.join(filter(None, [sync, bandwidth]))}"
 
 
+class Clock:
+    """A server's time of day, which may be wrong. How long anything takes is as before. folder: where it may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "clock"
+        self.file.write_bytes(struct.pack("q", 0))
+        self.file.chmod(0o644)
+
+    def set(self, by_s: float) -> None:
+        """At once. by_s: ahead, or below 0 behind."""
+        with self.file.open("r+b", buffering=0) as file:  # not another file: the server has mapped this one
+            file.write(struct.pack("q", round(by_s * 1e9)))
+
+
 def found() -> tuple[Path, Path]:
     """The program and its library. Raises ServerError."""
     program = next((path for path in places(PROGRAM) if path.is_file() and os.access(path, os.X_OK)), None)
@@ -61,18 +77,25 @@ def found() -> tuple[Path, Path]:
 
 
 def under(
-    folder: Path, data: Iterable[Path], *, storage: Storage | None = None, journal: Path | None = None
+    folder: Path,
+    data: Iterable[Path],
+    *,
+    storage: Storage | None = None,
+    journal: Path | None = None,
+    clock: Clock | None = None,
 ) -> list[str | Path]:
-    """Words before a command that is to run under the library, which then watches the files in `data`. The program is
-    copied to `folder`, where the account of servers can read it. journal: a folder next to the data. Raises
-    ServerError."""
+    """Words before a command that is to run under the library, which watches the files in `data` for a storage or a
+    journal. The program is copied to `folder`, where the account of servers can read it. journal: a folder next to the
+    data. Raises ServerError."""
     program = _copied_to(folder)
     words: list[str | Path] = [program, "run"]
-    for path in dict.fromkeys(data):
+    for path in dict.fromkeys(data) if storage or journal else ():
         if path.exists():
             words += ["--data", path]
     if journal is not None:
         words += ["--journal", journal]
+    if clock is not None:
+        words += ["--clock", clock.file]
     return [*words, *(storage.options() if storage else ()), "--"]
 
 
@@ -85,15 +108,16 @@ def _copied_to(folder: Path) -> Path:
     return folder / PROGRAM
 
 
-def refuse_unloaded(pid: int, where: str) -> None:
-    """Raises ServerError where a process runs without the library that it was started with."""
+def refuse_unloaded(pid: int, purpose: Literal["storage", "skew"], where: str) -> None:
+    """Raises ServerError where a process runs without the library that it was started with. purpose: a word of a
+    plan."""
     try:
         loaded = Path(f"/proc/{pid}/maps").read_text()
     except OSError:  # it has ended, or may not be looked at
         loaded = ""
     if Path(LIBRARY).stem not in loaded:
-        what = "the server runs without the library that slows its storage (the loader refused it, or it is static)"
-        raise ServerError(what, where=where, hint="leave out `storage`, or take another build of the server")
+        what = f"the server runs without the library for its {purpose} (the loader refused it, or it is static)"
+        raise ServerError(what, where=where, hint=f"leave out `{purpose}`, or take another build of the server")
 
 
 def not_judged(journal: Path, pids: Sequence[int] = ()) -> str:

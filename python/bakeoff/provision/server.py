@@ -43,7 +43,7 @@ from bakeoff.provision.container import ImageInstallation
 from bakeoff.provision.files import copy_tree, write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.powerloss import Storage, refuse_unloaded, under
+from bakeoff.provision.powerloss import Clock, Storage, refuse_unloaded, under
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free
 
 #: The server's folder goes with it; whoever stops it keeps its log.
@@ -142,6 +142,7 @@ class ManagedServer(ABC):
         self._place = folder.outside(spec.place) if spec.place else folder.path
         self.data = self._place / "data"
         self._journal: Path | None = None
+        self._clock: Clock | None = None
         self._process: ServerProcess | None = None
 
     # -- what a product says ----------------------------------------------------------------------------------------
@@ -266,6 +267,18 @@ class ManagedServer(ABC):
         give_to_account(self._journal)
         return self._journal
 
+    def lend_clock(self) -> None:
+        """From the next start on its clock can be skewed. Raises ServerError."""
+        if isinstance(self.spec.installation, ImageInstallation):
+            what = "the clock of a server in a container cannot be skewed"
+            raise ServerError(what, where=self.where, hint="leave out `image`, or the fault `skew`")
+        self._clock = self._clock or Clock(self.folder.path)
+
+    def skew_clock(self, by_s: float) -> None:
+        """by_s: ahead of this machine's, or behind; 0: right."""
+        if self._clock is not None:
+            self._clock.set(by_s)
+
     # -- data -------------------------------------------------------------------------------------------------------
 
     def save_data(self, path: Path) -> None:
@@ -325,16 +338,20 @@ class ManagedServer(ABC):
             self.folder.record_server(process.pid, process.start_ticks)
             self._wait_until_ready(process, log_begin)
             if self.spec.storage is not None:
-                refuse_unloaded(process.server_pid, self.where)
+                refuse_unloaded(process.server_pid, "storage", self.where)
+            if self._clock is not None:
+                refuse_unloaded(process.server_pid, "skew", self.where)
         finally:
             for path in files:
                 path.unlink(missing_ok=True)
 
     def _whole_command(self, options: Sequence[str]) -> Sequence[str | Path]:
-        if self.spec.storage is None and self._journal is None:
+        storage, journal, clock = self.spec.storage, self._journal, self._clock
+        if not (storage or journal or clock):
             return self.command(options)
-        words = under(self.folder.path, self.data_folders(), storage=self.spec.storage, journal=self._journal)
-        return [*words, *self.command([*self.seen_options, *options])]
+        before = under(self.folder.path, self.data_folders(), storage=storage, journal=journal, clock=clock)
+        seen = self.seen_options if storage or journal else ()
+        return [*before, *self.command([*seen, *options])]
 
     def _next_port(self) -> int:
         """The one that it had before, which other nodes and the load may know, as long as that is free."""

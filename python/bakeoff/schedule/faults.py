@@ -13,9 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..analysis import faults as analysis
 from ..errors import BakeoffError, ServerError
+from ..fleet.engine_program import engine_path
 from ..model import faults as model
 from ..model.boundary import RunResult
 from ..model.faults import FaultRecord, PlannedFault
+from ..provision.between import BetweenServers
+from ..provision.delay import Delay
 from ..provision.partition import Partition
 from ..provision.process import wait_until
 from ..provision.server import ManagedServer
@@ -50,7 +53,7 @@ class Faults:
         self._turns = {fault.node: threading.Lock() for fault in planned}
         self._away: set[str] = set()
         self._starting: set[str] = set()
-        self._partitions: dict[str, Partition] = {}
+        self._between: dict[str, BetweenServers] = {}
         self._threads = [
             threading.Thread(target=self._carry_out, args=(number, record), name="fault", daemon=True)
             for number, record in enumerate(self.records)
@@ -128,10 +131,12 @@ class Faults:
                 server.kill()
             case "freeze":
                 server.freeze()
-            case "partition":
+            case "partition" | "delay":
                 others = [other for name, other in self._servers.items() if name != record.planned.node]
-                self._partitions[record.planned.node] = partition = Partition(server, others)
-                partition.begin()
+                self._between[record.planned.node] = between = _between(record.planned, server, others)
+                between.begin()
+            case "skew":
+                server.skew_clock(record.planned.by_s or 0.0)
             case "stop" | "restart":
                 server.stop()
 
@@ -144,9 +149,11 @@ class Faults:
             match record.planned.do:
                 case "freeze":
                     self._servers[node].thaw()
-                case "partition":
-                    self._partitions[node].end()
+                case "partition" | "delay":
+                    self._between[node].end()
                     self._wait_for(node)
+                case "skew":
+                    self._servers[node].skew_clock(0.0)
                 case _:
                     record.rejoined = self._rejoin(node)
         except (BakeoffError, OSError) as error:
@@ -169,6 +176,12 @@ class Faults:
 
     def _now_s(self) -> float:
         return time.time() - self._window_unix_s
+
+
+def _between(planned: PlannedFault, server: ManagedServer, others: Sequence[ManagedServer]) -> BetweenServers:
+    if planned.do == "delay":
+        return Delay(server, others, planned.by_s or 0.0, engine_path())
+    return Partition(server, others)
 
 
 def with_effects(

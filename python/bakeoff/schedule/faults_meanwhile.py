@@ -8,7 +8,7 @@ from typing import Self
 
 from ..errors import PlanError, ServerError
 from ..model.boundary import Progress
-from ..model.faults import FaultRecord
+from ..model.faults import BETWEEN_SERVERS, FaultRecord
 from ..plan.check import NOWHERE
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.server import LOG_KEPT
@@ -42,9 +42,10 @@ def refuse_faults(plan: ResolvedPlan, cells: Sequence[Cell], wanted: WantedFault
                 hint="faults are possible only on managed servers, which bakeoff starts itself; --only verifies a part"
                 " of the plan",
             )
-        if "partition" in wanted.kinds and len(system.roles()) < 2:
+        between = [kind for kind in wanted.kinds if kind in BETWEEN_SERVERS]
+        if between and len(system.roles()) < 2:
             raise PlanError(
-                f"a partition cuts a server off from the others, and {name} has only one",
+                f"a {between[0]} is between a server and the others, and {name} has only one",
                 where=f"systems.{name}",
                 hint="start several nodes; --only verifies a part of the plan",
             )

@@ -35,7 +35,7 @@ from ..plan.verify import Subject, has_sql, promised, refuse_outsiders, why_not
 from ..provision.instance import new_instance
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
-from ..verify.faults import WantedFaults, claim_after
+from ..verify.faults import WantedFaults, claim_after, may_lose
 from ..verify.histories import CLAIMS_ON_READS, judged, judged_convergence, judged_reads
 from .faults_meanwhile import FaultsMeanwhile
 from .instance import Instance, file_name
@@ -77,6 +77,7 @@ def verify(
         for _, of_one in groupby(chosen, key=lambda subject: subject.key):
             levels = list(of_one)
             instance = Instance(plan, levels[0].cell, folder.path, host, allow_drop=False, work=work)
+            instance.fault_kinds.update(asked.faults.kinds)
             with ExitStack() as stops:
                 stops.callback(instance.stop)
                 with log_shown(instance.system):
@@ -125,10 +126,17 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             )
             with faults:
                 found = judged(carry_out(random, "seconds of transactions", faults.notice))
-        if subject.first and not asked.only_transactions:
+        if subject.first and not (asked.only_transactions and subject.has_sql):
             claims = _claims_on_reads(system, allowed, has_sql=subject.has_sql)
             versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
-            found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
+            if subject.has_sql:
+                found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
+            else:
+                wrong_clock = system.relies_on_clocks and "skew" in asked.faults.kinds
+                if wrong_clock or may_lose(asked.faults, facts.portable):
+                    versions.claims = CLAIMS_ON_READS[""]
+                with faults:
+                    found += judged_reads(carry_out(versions, "seconds of reads", faults.notice), nodes)
             if nodes > 1:
                 rounds = ConvergenceExperiment(seconds=asked.seconds)
                 found.append(judged_convergence(carry_out(rounds, "rows"), nodes, has_sql=subject.has_sql))

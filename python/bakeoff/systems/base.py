@@ -183,6 +183,8 @@ class System(ABC):
     no_direct_access: ClassVar[str] = "its records are reached in one way"
     #: The size of its rows on disk.
     storage: ClassVar[SizeOnDisk] = SizeOnDisk()
+    #: What it promises of reads holds with right clocks alone, as its vendor says.
+    relies_on_clocks: ClassVar[bool] = False
     #: About how long a managed server of it takes to stop, start and be ready, on two cores: for a dry run.
     restart_s: ClassVar[float] = 0.8
     #: Whether a first plan compares it with the other installed systems.

@@ -6,6 +6,7 @@ transaction hit one node: with two away a cluster of three has no majority, and 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,8 +37,19 @@ def draw(wanted: WantedFaults, nodes: Sequence[str], seconds: float, part: int) 
         own = _random(wanted.seed, part, kind, wanted.kinds[:number].count(kind))
         at_s, for_s = seconds * (0.1 + 0.5 * own.random()), seconds * (0.03 + 0.15 * own.random())
         planned_for_s = None if kind == "restart" else round(for_s, 3)
-        faults.append(PlannedFault(at_s=round(at_s, 3), node=node, do=kind, for_s=planned_for_s))
+        by_s = _size_s(kind, own)
+        faults.append(PlannedFault(at_s=round(at_s, 3), node=node, do=kind, for_s=planned_for_s, by_s=by_s))
     return sorted(faults, key=lambda fault: fault.at_s)
+
+
+def _size_s(kind: FaultKind, random: random.Random) -> float | None:
+    """A delay as to the next town, or to the other side of the world; a clock that is wrong by some seconds."""
+    match kind:
+        case "delay":
+            return round(0.002 * math.pow(75, random.random()), 4)  # 2 ms to 150 ms
+        case "skew":
+            return round(random.uniform(0.5, 5.0), 2) * (1 if random.random() < 0.5 else -1)
+    return None
 
 
 def _random(*parts: object) -> random.Random:
@@ -46,9 +58,14 @@ def _random(*parts: object) -> random.Random:
 
 def claim_after(claim: LevelName | None, wanted: WantedFaults, portable: Mapping[str, str]) -> LevelName | None:
     """What is still claimed: nothing where a killed server may lose what it acknowledged. portable: its facts."""
+    return None if may_lose(wanted, portable) else claim
+
+
+def may_lose(wanted: WantedFaults, portable: Mapping[str, str]) -> bool:
+    """Whether a server may be killed that then loses what it acknowledged."""
     survival = read(portable)
     loses = survival is not None and survival.lost_when_killed != NOTHING
-    return None if loses and any(kind in _MAY_KILL for kind in wanted.kinds) else claim
+    return loses and any(kind in _MAY_KILL for kind in wanted.kinds)
 
 
 def fault_words(records: Sequence[FaultRecord]) -> str:

@@ -3,6 +3,7 @@
 //! Variadic functions (`open`, `syscall`) take all arguments they may have: the calling conventions of x86_64 and aarch64 pass
 //! them in the same registers, and one that was not passed is not used.
 
+pub mod clocks;
 mod naming;
 mod opening;
 mod sizing;
@@ -54,13 +55,22 @@ impl Original {
     /// # Safety
     /// `T` is the type of a function with this name.
     unsafe fn get<T: Copy>(&self) -> Option<T> {
-        const { assert!(size_of::<T>() == size_of::<usize>()) };
-        let mut address = self.address.load(Ordering::Relaxed);
-        if address == 0 {
+        if self.address.load(Ordering::Relaxed) == 0 {
             // SAFETY: the name ends with a zero byte.
-            address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+            let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
             self.address.store(address, Ordering::Relaxed);
         }
+        // SAFETY: as it is asked.
+        unsafe { self.found() }
+    }
+
+    /// If it was looked up before.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn found<T: Copy>(&self) -> Option<T> {
+        const { assert!(size_of::<T>() == size_of::<usize>()) };
+        let address = self.address.load(Ordering::Relaxed);
         // SAFETY: a function's address has the size of `T`, as asserted, and is not zero.
         (address != 0).then(|| unsafe { std::mem::transmute_copy(&address) })
     }

@@ -49,6 +49,8 @@ pub struct Options {
     /// The same.
     pub bandwidth_bytes_per_s: Option<u64>,
     pub seed: u64,
+    /// By how much the time of day is wrong: 8 bytes, nanoseconds, which may change.
+    pub clock: Option<PathBuf>,
     /// What follows `--`.
     pub command: Vec<OsString>,
 }
@@ -83,6 +85,7 @@ impl Options {
                 "--bandwidth" => {
                     options.bandwidth_bytes_per_s = Some(scaled(&text, &SIZES).ok_or_else(wrong)?)
                 }
+                "--clock" => options.clock = Some(absolute(&value)?),
                 "--seed" => options.seed = text.parse().map_err(|_| wrong())?,
                 _ => return Err(Failure::usage(format!("unknown option {name}"))),
             }

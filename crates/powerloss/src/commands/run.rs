@@ -23,13 +23,16 @@ pub fn run(arguments: Vec<OsString>) -> Outcome {
 
 /// Gives a command the library and its settings, and makes the journal's folder.
 pub fn prepare(command: &mut Command, options: &Options) -> Result<(), Failure> {
-    if options.data.is_empty() {
-        return Err(Failure::usage("--data is needed"));
-    }
     let device = options.sync_latency_ns.or(options.bandwidth_bytes_per_s);
-    if options.journal.is_none() && device.is_none() {
+    let watches = options.journal.is_some() || device.is_some();
+    if watches == options.data.is_empty() {
         return Err(Failure::usage(
-            "nothing to do without --journal, --sync-latency or --bandwidth",
+            "--data is needed with --journal, --sync-latency or --bandwidth, and with nothing else",
+        ));
+    }
+    if !watches && options.clock.is_none() {
+        return Err(Failure::usage(
+            "nothing to do without --journal, --sync-latency, --bandwidth or --clock",
         ));
     }
     let mut preloaded = library(options)?.into_os_string();
@@ -43,9 +46,13 @@ pub fn prepare(command: &mut Command, options: &Options) -> Result<(), Failure> 
         .map(|folder| folder.as_os_str())
         .collect::<Vec<_>>()
         .join(OsStr::new(":"));
-    command
-        .env("LD_PRELOAD", preloaded)
-        .env("BAKEOFF_STORAGE_DATA", data);
+    command.env("LD_PRELOAD", preloaded);
+    if let Some(clock) = &options.clock {
+        command.env("BAKEOFF_CLOCK", clock);
+    }
+    if watches {
+        command.env("BAKEOFF_STORAGE_DATA", data);
+    }
     if let Some(journal) = &options.journal {
         command.env("BAKEOFF_STORAGE_JOURNAL", make_journal(journal, &options.data)?);
     }

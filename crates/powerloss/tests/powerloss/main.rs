@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod blind;
+mod clock;
 mod concurrent;
 mod names;
 mod random_writes;

@@ -99,9 +99,9 @@ def add(commands: Commands) -> None:
         default=[],
         type=_fault,
         metavar="KIND",
-        help="kill, stop, freeze or restart a server of each system, or cut it off from the others (partition), once"
-        " during each kind of random transaction, at a moment drawn from the seed (managed systems only); may be"
-        " repeated",
+        help="kill, stop, freeze or restart a server of each system, cut it off from the others (partition), delay what"
+        " they send each other, or skew its clock, once during each kind of random transaction (without SQL: of reads),"
+        " at a moment drawn from the seed (managed systems only); may be repeated",
     )
     p.add_argument(
         "--seed",
@@ -176,7 +176,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_ignored(options)
     if asked_crashes(options):
         return crash_systems(plan, options)
-    with_reads = options.seconds > 0 and not options.fault and not options.search
+    with_reads = options.seconds > 0
     every = subjects(plan, every_level=options.every_level, with_reads=with_reads)
     chosen = [subject for subject in every if not subject.why_not]
     refused = {subject.label: subject.why_not for subject in every if subject.why_not}

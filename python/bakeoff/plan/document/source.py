@@ -115,7 +115,7 @@ _EXAMPLES = {
     "workload": 'a table [workload] with kind = "ycsb"',
     "kind": 'kind = "ycsb"',
     "at": 'at = "20s", since the start of the window',
-    "do": 'do = "kill", "stop", "freeze", "restart" or "partition"',
+    "do": 'do = "kill", "stop", "freeze", "restart", "partition", "delay" or "skew"',
 }
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from ...analysis.search import RUNS_MIN
-from ...model.faults import FaultKind
+from ...model.faults import SIZED, FaultKind
 from ...suggestions import meant
 from ...systems.options import PLAN_KEYS
 from ...verify.isolation import SCHEDULES
@@ -28,6 +28,7 @@ from .units import (
     Rate,
     Ratio,
     Seconds,
+    Shift,
     StageRate,
     Table,
     Texts,
@@ -340,6 +341,10 @@ class MeasureTable(Table):
         return self.on_node_failure == "end"
 
 
+#: Servers give up a connection before.
+DELAY_S_MAX = 10.0
+
+
 class FaultTable(Table):
     """[[faults]]."""
 
@@ -347,7 +352,21 @@ class FaultTable(Table):
     node: str | None = None
     do: FaultKind
     for_: Annotated[Seconds | None, Field(alias="for")] = None
+    by: Shift | None = None
     system: str | None = None
+
+    @model_validator(mode="after")
+    def _has_its_size(self) -> FaultTable:
+        if self.do not in SIZED:
+            if self.by is not None:
+                raise UnitError(f"a `{self.do}` has no size", "leave out `by`: only `delay` and `skew` have it")
+        elif self.by is None:
+            what = {"delay": "how much later packets arrive", "skew": "by how much the clock is wrong"}[self.do]
+            raise UnitError(f"`{self.do}` does not say {what}", 'set `by`, as in by = "20ms"')
+        elif self.do == "delay" and not 0 < self.by <= DELAY_S_MAX:
+            what = f"a delay is longer than 0 and at most {DELAY_S_MAX:g} s"
+            raise UnitError(what, 'it counts one way, so an answer takes twice as long: by = "20ms"')
+        return self
 
     @model_validator(mode="after")
     def _ends_once(self) -> FaultTable:

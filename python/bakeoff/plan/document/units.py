@@ -43,6 +43,16 @@ def parse_duration_s(value: Any) -> float:
     return seconds
 
 
+def parse_shift_s(value: Any) -> float:
+    """Seconds from "+2s" or "-500ms", not 0."""
+    text = str(value).strip()
+    sign = -1.0 if text.startswith("-") else 1.0
+    seconds = sign * parse_duration_s(text[1:] if text[:1] in ("+", "-") else value)
+    if seconds == 0:
+        raise UnitError("a shift of 0 changes nothing", 'write how far, as in "+2s" or "-500ms"')
+    return seconds
+
+
 def _number(value: int | float, hint: str) -> float:
     try:
         return float(value)
@@ -105,6 +115,11 @@ def format_duration(value_s: float) -> str:
     return f"{format_number(value_s)}s"
 
 
+def format_shift(value_s: float) -> str:
+    """The same of a shift."""
+    return f"{'-' if value_s < 0 else '+'}{format_duration(abs(value_s))}"
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -129,12 +144,14 @@ def _unknown(unit: str) -> str:
     return f'"{unit}" is not a unit' if unit else "there is no unit"
 
 
-def _text(units: str) -> Any:
+def _text(units: str, *, sign: str = "") -> Any:
     """A text with a number and one of these units, for the schema of plans: what the parser takes, and no more."""
-    return Annotated[str, Field(pattern=rf"^\s*{_DIGITS}\s*({units})\s*$")]
+    return Annotated[str, Field(pattern=rf"^\s*{sign}{_DIGITS}\s*({units})\s*$")]
 
 
-_DurationText = _text("us|ms|s|m|min|h|d")
+_DURATION_UNITS = "us|ms|s|m|min|h|d"
+_DurationText = _text(_DURATION_UNITS)
+_ShiftText = _text(_DURATION_UNITS, sign="[+-]?")
 _RatioText = _text("%?")
 _RateText = _text(r"[kKM]?\s*(/\s*(s|min|m|h))?")
 _CoresText = Annotated[str, Field(pattern=r"^\s*(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*\s*)?$")]
@@ -144,6 +161,12 @@ Seconds = Annotated[
     float,
     BeforeValidator(parse_duration_s, json_schema_input_type=_DurationText | Literal[0]),
     PlainSerializer(format_duration),
+]
+#: Ahead ("+2s") or behind ("-500ms").
+Shift = Annotated[
+    float,
+    BeforeValidator(parse_shift_s, json_schema_input_type=_ShiftText),
+    PlainSerializer(format_shift),
 ]
 Ratio = Annotated[
     float, BeforeValidator(parse_ratio, json_schema_input_type=_RatioText | Annotated[float, Field(ge=0, le=1)])

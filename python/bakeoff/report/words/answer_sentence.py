@@ -314,7 +314,15 @@ def _capacity(search: SearchAnswer, one: Capacity) -> str:
     return f"{'' if one.status == 'found' else 'about '}{level} ({low.partition(' ')[0]} to {high})"
 
 
-_DONE = {"kill": "killed", "stop": "stopped", "freeze": "frozen", "restart": "restarted", "partition": "cut off"}
+_DONE = {
+    "kill": "killed",
+    "stop": "stopped",
+    "freeze": "frozen",
+    "restart": "restarted",
+    "partition": "cut off",
+    "delay": "delayed",
+    "skew": "skewed",
+}
 
 
 def _done_words(label: str) -> str:

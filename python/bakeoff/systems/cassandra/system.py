@@ -176,6 +176,8 @@ class Cassandra(_Cluster, StartedServer):
     setting_example: ClassVar[str] = "concurrent_writes = 64"
     family = FAMILY
     one_port: ClassVar[bool] = True
+    #: Its documentation, "Dynamo", data versioning: the last write wins, by the nodes' clocks.
+    relies_on_clocks: ClassVar[bool] = True
     installed_from = SOURCES
     process = CassandraProcess
     existing = ExistingCassandra

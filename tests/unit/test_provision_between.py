@@ -1,4 +1,5 @@
-"""A partition drops what two sides of processes send each other, and nothing that clients send."""
+"""A partition drops what two sides of processes send each other, a delay delays it, and neither touches what clients
+send."""
 
 from __future__ import annotations
 
@@ -6,13 +7,17 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from bakeoff.errors import ServerError
-from bakeoff.provision import partition as module
+from bakeoff.fleet.engine_program import engine_path
+from bakeoff.provision import between as module
+from bakeoff.provision.delay import Delay
 from bakeoff.provision.partition import Partition
 
 SERVER = """
@@ -55,6 +60,9 @@ class Pair:
 
     def partition(self) -> Partition:
         return Partition(cast(Any, self.server), [cast(Any, Server(os.getpid(), 1))])
+
+    def delay(self, by_s: float) -> Delay:
+        return Delay(cast(Any, self.server), [cast(Any, Server(os.getpid(), 1))], by_s, engine_path())
 
     def connect(self, timeout_s: float = LONG_S) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port_of_nodes), timeout_s)
@@ -131,3 +139,59 @@ def test_a_machine_that_does_not_lend_sockets_says_so(pair: Pair, monkeypatch: p
     monkeypatch.setattr(module, "_PIDFD_GETFD", 100_000)  # a system call that no kernel has
     with pair.connect(), pytest.raises(ServerError, match="cannot reach the sockets of a server"):
         pair.partition().begin()
+
+
+DELAY_S = 0.02
+
+
+def round_trip_s(node: socket.socket) -> float:
+    """The shortest of some: others may keep this machine busy."""
+    return min(once_there_and_back_s(node) for _ in range(5))
+
+
+def once_there_and_back_s(node: socket.socket) -> float:
+    begin_s = time.monotonic()
+    node.sendall(b"hello\n")
+    assert node.recv(100) == b"hello\n"
+    return time.monotonic() - begin_s
+
+
+@pytest.fixture
+def needs_queues() -> None:
+    asked = [engine_path(), "delay"]
+    done = subprocess.run(asked, input='{"mark":1,"delay_us":1}\n', capture_output=True, text=True, check=False)
+    if "No such file" in done.stderr:
+        pytest.skip("this kernel has no NFQUEUE")
+
+
+@pytest.mark.usefixtures("needs_queues")
+def test_what_is_sent_arrives_later_while_a_delay_lasts(pair: Pair) -> None:
+    delay = pair.delay(DELAY_S)
+    with pair.connect() as node:
+        assert round_trip_s(node) < DELAY_S
+        delay.begin()
+        assert round_trip_s(node) >= 2 * DELAY_S
+        assert pair.client_is_served()
+        with pair.connect() as new:
+            assert round_trip_s(new) >= DELAY_S, "its first packets, whose way back is delayed"
+        node.sendall(b"last\n")
+        delay.end()
+        assert node.recv(100) == b"last\n"
+        assert round_trip_s(node) < DELAY_S
+
+
+@pytest.mark.usefixtures("needs_queues")
+def test_servers_that_are_not_connected_cannot_be_delayed(pair: Pair) -> None:
+    with pytest.raises(ServerError, match="no connection between this server and another one was found"):
+        pair.delay(DELAY_S).begin()
+
+
+def test_a_delay_says_why_it_cannot_be(pair: Pair, tmp_path: Path) -> None:
+    """Such as for a user who may not administer the network."""
+    engine = tmp_path / "engine"
+    engine.write_text("#!/bin/sh\necho 'error: Operation not permitted' >&2\nexit 3\n")
+    engine.chmod(0o755)
+    delay = Delay(cast(Any, pair.server), [], DELAY_S, engine)
+    with pytest.raises(ServerError, match=r"needs root .* and the kernel's NFQUEUE: Operation not permitted"):
+        delay.begin()
+    delay.end()
