@@ -17,7 +17,19 @@ SLOWER_FROM = 18
 NIGHTS = 22
 
 
-def night(results: Path, number: int, *, rate: float = 1.0, version: str = "10.11.6", title: str = "Nightly") -> Path:
+#: Nights take turns on these, and the third comes late.
+RUNNERS = {"ci-1": 1.0, "ci-2": 1.15, "ci-3": 0.9}
+
+
+def night(
+    results: Path,
+    number: int,
+    *,
+    rate: float = 1.0,
+    version: str = "10.11.6",
+    title: str = "Nightly",
+    host: str = "bench-1",
+) -> Path:
     side = replace(MARIADB, version=version, rate_1=MARIADB.rate_1 * rate, rate_max=MARIADB.rate_max * rate)
     story = Story(
         contenders=(side,), threads=(4,), presets=("a",), repetitions=3, window_s=2, warm_up_s=1, title=title,
@@ -28,6 +40,8 @@ def night(results: Path, number: int, *, rate: float = 1.0, version: str = "10.1
     info = json.loads(path.read_text())
     info |= {"created": (BEGIN + timedelta(days=number)).isoformat(), "labels": {"commit": f"abc{number:02d}"}}
     path.write_text(json.dumps(info))
+    machine = json.loads((folder / "machine.json").read_text())
+    (folder / "machine.json").write_text(json.dumps(machine | {"hostname": host}))
     return folder
 
 
@@ -37,6 +51,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(NIGHTS):
         slower = number >= SLOWER_FROM
         night(folder, number, rate=0.95 if slower else 1.0, version="10.11.7" if slower else "10.11.6")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def on_runners(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """30 nights; from the 26th on 5 % slower on all machines, of which the third was used once only."""
+    folder = tmp_path_factory.mktemp("runners")
+    for number in range(30):
+        host = "ci-3" if number == 20 else f"ci-{1 + number % 2}"
+        slower = number >= 25
+        rate = RUNNERS[host] * (0.95 if slower else 1.0)
+        night(folder, number, rate=rate, version="10.11.7" if slower else "10.11.6", host=host)
     return folder
 
 
@@ -132,3 +158,36 @@ def test_a_label_is_in_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     words = ["run", "plan.toml", "--out", "out", "--label", "commit=abc", "--label", "branch=main"]
     assert main([*words, "--allow-disturbed", "--quiet", "--together"]) == 0
     assert Bundle.open("out").info.labels == {"commit": "abc", "branch": "main"}
+
+
+def test_a_change_of_machine_is_no_change_and_one_on_all_machines_is(
+    on_runners: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "track.html"
+    code, out, err = track(capsys, "--results", on_runners, "--json", "--html", page)
+    assert code == 0, err
+    (one,) = json.loads(out)["tracks"]
+    (shift,) = one["shifts"]
+    assert shift["at"] == 25
+    assert shift["ratio"] == pytest.approx(0.95, abs=0.005)
+    assert shift["by_machine"] == {name: pytest.approx(0.95, abs=0.01) for name in ("ci-1", "ci-2")}
+    assert [change["name"] for change in shift["changed"]] == ["seed", "mariadb"]  # and not the machine
+    machines = {machine["name"]: machine for machine in one["machines"]}
+    assert machines["ci-1"]["ratio"] * 1.15 == pytest.approx(machines["ci-2"]["ratio"], rel=0.02)
+    assert (machines["ci-3"]["points"], machines["ci-3"]["ratio"]) == (1, None)
+    written = page.read_text()
+    assert "compared with itself: ci-2 (15 bundles), ci-1 (14 bundles, -" in written
+    assert "ci-3 (1 bundle, of at least 3)" in written
+
+
+def test_hosts_with_drawn_names_are_one_machine_by_their_hardware(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(16):
+        night(tmp_path, number, host=f"runner-{number:x}")
+    _, out, _ = track(capsys, "--results", tmp_path)
+    assert "nothing can be judged yet" in out
+    assert "--machines-by hardware" in out
+    _, out, _ = track(capsys, "--results", tmp_path, "--machines-by", "hardware")
+    assert "would be seen within five more bundles" in out
+    assert "compared with itself" not in out

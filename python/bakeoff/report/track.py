@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..analysis.machine_effects import RUNS_MIN
 from ..analysis.metric import Metric
+from ..analysis.shifts import BEFORE_MIN, UNSPREAD
 from ..analysis.wording import counted, percent_words
 from ..bundle.files import write_text
-from ..findings.track import POINTS_MIN, History, Track, shift_words
+from ..findings.track import POINTS_MIN, History, Track, machines_words, shift_words
 from .text.markdown import plain
 
 LEVEL = "At most one false alarm a year is to be expected over all cells, where a bundle is made each night."
@@ -29,11 +31,19 @@ def answer_words(found: History) -> str:
 
 def track_words(track: Track, metric: Metric) -> list[str]:
     said = [shift_words(track, shift, metric) for shift in track.shifts] or ["no change was found"]
+    if machines := machines_words(track):
+        said.append(machines)
     if track.detectable is not None:
         ratio = percent_words(track.detectable - 1)
         said.append(f"a change of {ratio} would be seen within five more bundles in nine of ten cases")
     elif len(track.points) < POINTS_MIN:
         said.append(f"it has {counted(len(track.points), 'value', 'values')}, and {POINTS_MIN} are needed")
+    else:
+        said.append(
+            f"nothing can be judged yet: {RUNS_MIN} values of a machine make it known, and {BEFORE_MIN} values are"
+            f" needed, one more for each further machine, before the latest {UNSPREAD} (where each start of a host"
+            " gives it another name: --machines-by hardware)"
+        )
     if track.left_out:
         said.append(f"{counted(track.left_out, 'bundle has', 'bundles have')} no valid value")
     return said
@@ -44,8 +54,7 @@ def text(found: History) -> Iterator[str]:
     yield answer_words(found)
     for track in found.tracks:
         yield ""
-        now = f": {found.metric.words(track.points[-1].value)} now" if track.points else ""
-        yield f"{track.cell}{now}"
+        yield f"{track.cell}: {_now(track, found.metric)} now" if track.points else track.cell
         for words in track_words(track, found.metric):
             yield f"  {words}"
         for shift in track.shifts:
@@ -55,6 +64,11 @@ def text(found: History) -> Iterator[str]:
         yield f"\nnot in every bundle, and left out: {'; '.join(found.gone)}"
 
 
+def _now(track: Track, metric: Metric) -> str:
+    last = track.points[-1]
+    return metric.words(last.value) + (f" on {last.machine}" if len(track.machines) > 1 else "")
+
+
 def markdown(found: History) -> Iterator[str]:
     """For a comment."""
     yield f"**{plain(found.title)}**: {plain(answer_words(found))} Judged by {found.metric.label}. {LEVEL}"
@@ -62,7 +76,7 @@ def markdown(found: History) -> Iterator[str]:
     yield "| cell | now | |"
     yield "|---|---|---|"
     for track in found.tracks:
-        now = found.metric.words(track.points[-1].value) if track.points else "–"
+        now = plain(_now(track, found.metric)) if track.points else "–"
         yield f"| {plain(track.cell)} | {now} | {plain('; '.join(track_words(track, found.metric)))} |"
 
 
@@ -73,7 +87,7 @@ def write_page(path: Path, found: History) -> Path:
 def page(found: History) -> str:
     from markupsafe import Markup
 
-    from .charts.history import CAPTION, history
+    from .charts.history import CAPTION, MACHINES_CAPTION, history
     from .charts.svg import COLOURS, DARK_COLOURS
     from .html.write import templates
 
@@ -92,7 +106,7 @@ def page(found: History) -> str:
             level=LEVEL,
             tracks=[(track, drawn(track)) for track in found.tracks],
             said=lambda track: track_words(track, found.metric),
-            caption=CAPTION,
+            caption=lambda track: CAPTION + (MACHINES_CAPTION if len(track.machines) > 1 else ""),
             colours=COLOURS,
             dark_colours=DARK_COLOURS,
             percentiles=[],

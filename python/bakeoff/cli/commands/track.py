@@ -39,6 +39,13 @@ def add(commands: Commands) -> None:
     )
     p.add_argument("--title", metavar="TITLE", help="the plan's title, where the folder has bundles of several plans")
     p.add_argument("--metric", metavar="NAME", help="what to judge by (default: the plan's objective)")
+    p.add_argument(
+        "--machines-by",
+        choices=("hostname", "hardware"),
+        default="hostname",
+        help="what makes machines different, each being compared with itself: the host's name and its hardware, or the"
+        " hardware alone, for hosts whose name is another at each start (default: hostname)",
+    )
     p.add_argument("--html", type=Path, metavar="FILE.html", help="also write a page with a chart of each cell")
     p.add_argument("--markdown", type=Path, metavar="FILE.md", help="also write a comment for a pull request")
     p.add_argument(
@@ -59,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     bundles = _bundles(options)
     objective = options.metric or bundles[-1].plan.objective
     (metric,) = named([objective], "--metric" if options.metric else "the plan's objective", bundles)
-    found = history(bundles, metric)
+    found = history(bundles, metric, options.machines_by)
     html = options.html and write_page(options.html, found)
     if options.markdown:
         write_text(options.markdown.parent, options.markdown.name, "\n".join(markdown(found)) + "\n")
@@ -124,6 +131,6 @@ def _document(found: History) -> dict[str, Any]:
         shifts = [asdict(shift) for shift in track.shifts]
         tracks.append(
             {"cell": track.cell, "detectable": track.detectable, "left_out": track.left_out, "points": points}
-            | {"shifts": shifts}
+            | {"machines": [asdict(machine) for machine in track.machines], "shifts": shifts}
         )
     return {"title": found.title, "metric": found.metric.name, "gone": found.gone, "tracks": tracks}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...findings.track import Track
+from ...findings.track import Point, Track
 from .panel import Panel
 from .scales import Linear
 from .svg import INVALID, WARM_UP, Canvas, fill, stroke
@@ -13,6 +13,10 @@ WIDTH = 1000.0
 CAPTION = (
     "Each dot is a bundle, its line the range of its repetitions. Dashed: a change of the level, and grey where it may"
     " lie with 95 % certainty. The axis does not begin at zero."
+)
+MACHINES_CAPTION = (
+    " Each value is drawn as it would be on the machine with most bundles, by the level of its own machine; grey where"
+    " that is not known yet."
 )
 _HEIGHT = 220.0
 _LEFT = 86.0
@@ -34,15 +38,25 @@ def history(track: Track, words: Callable[[float], str], label: str) -> Canvas:
     _levels(canvas, panel, track)
     with canvas.group(**panel.readable(label, x_unit="", y_unit="")):
         for place, point in enumerate(track.points):
-            x = panel.x_scale(place)
-            canvas.line(x, panel.y_scale(point.low), x, panel.y_scale(point.high), **stroke(0, width=1.0, opacity=0.5))
-            said = f"{point.name}: {words(point.value)} ({point.runs} runs); {point.bundle}"
-            canvas.tip(said, "circle", cx=x, cy=panel.y_scale(point.value), r=3, **fill(0))
+            x, y = panel.x_scale(place), panel.y_scale(_drawn(point, point.value))
+            low, high = (panel.y_scale(_drawn(point, value)) for value in (point.low, point.high))
+            canvas.line(x, low, x, high, **stroke(0, width=1.0, opacity=0.5))
+            where = f" on {point.machine}" if len(track.machines) > 1 else ""
+            said = f"{point.name}: {words(point.value)}{where} ({point.runs} runs); {point.bundle}"
+            canvas.tip(
+                said, "circle", cx=x, cy=y, r=3, **({"fill": INVALID} if point.machine_ratio is None else fill(0))
+            )
     return canvas
 
 
+def _drawn(point: Point, value: float) -> float:
+    """As on the track's first machine, as far as that is known."""
+    return value / (point.machine_ratio or 1.0)
+
+
 def _panel(track: Track, words: Callable[[float], str]) -> Panel:
-    low, high = min(point.low for point in track.points), max(point.high for point in track.points)
+    low = min(_drawn(point, point.low) for point in track.points)
+    high = max(_drawn(point, point.high) for point in track.points)
     room = (high - low or abs(high) or 1.0) * _ROOM_RATIO
     top, last = 36.0, len(track.points) - 1
     width = WIDTH - _LEFT - 20
