@@ -26,6 +26,32 @@ def add_command(
     return parser
 
 
+def add_results(parser: argparse.ArgumentParser, *, default: object = RESULTS) -> None:
+    """--results of commands that also read a bucket, by `results_folder`."""
+    parser.add_argument(
+        "--results",
+        type=lambda words: words if "://" in words else Path(words),
+        default=default,
+        metavar="DIR",
+        help=f"the folder of the bundles, or a bucket's address: s3://bucket/prefix (default: {RESULTS})",
+    )
+
+
+def results_folder(results: Path | str) -> Path:
+    """The folder of --results; of a bucket its mirror on this machine, which has what the bucket has now."""
+    if isinstance(results, Path):
+        return results
+    from ..bundle.bucket import Bucket
+    from ..provision.cache import cache_dir
+    from .output import say
+
+    bucket = Bucket(results)
+    found = bucket.mirror(cache_dir() / "buckets" / bucket.key())
+    for words in found.left_out:
+        say(f"warning: {words}")
+    return found.folder
+
+
 def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=words)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.wording import bytes_words, counted
 from ...bundle import RESULTS
 from ...errors import BakeoffError, BundleError, ExitCode, PlanError
-from ..arguments import Commands, add_command, add_json
+from ..arguments import Commands, add_command, add_json, add_results, results_folder
 from ..output import confirmed, print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -30,15 +30,16 @@ def add(commands: Commands) -> None:
         commands,
         "bundles",
         run_list,
-        help="list, show, annotate or remove bundles",
+        help="list, show, annotate, push or remove bundles",
         description="Lists the bundles that `bakeoff run` left, the newest first; shows a summary of one; keeps a note"
-        " with one; removes them.",
+        " with one; pushes them to a bucket; removes them.",
         epilog="example:\n  bakeoff bundles\n  bakeoff bundles show my-plan-20261121-120000\n"
         "  bakeoff bundles note my-plan-20261121-120000 'before the new disks'\n"
+        "  bakeoff bundles push bakeoff-results/my-plan-20261121-120000 s3://bench-results/nightly\n"
         "  bakeoff bundles remove --older-than 30d --dry-run",
     )
     _add_folder(p)
-    verbs = p.add_subparsers(dest="verb", metavar="[list|show|note|remove]")
+    verbs = p.add_subparsers(dest="verb", metavar="[list|show|note|push|remove]")
     one = verbs.add_parser("list", help="the bundles of a folder, the newest first (the default)")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_list)
@@ -51,6 +52,16 @@ def add(commands: Commands) -> None:
     one.add_argument("words", nargs="*", help="the note, in place of the one that it has (default: show that)")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_note)
+    one = verbs.add_parser(
+        "push",
+        help="put finished bundles into a bucket (needs: pip install 'bakeoff[bucket]')",
+        description="Puts bundles into a bucket, with checksums; files that it already has are not sent again."
+        " `track`, `list` and `show` read them with --results ADDRESS. Credentials come from the environment.",
+    )
+    one.add_argument("bundle", nargs="+", help="names in the folder, or paths")
+    one.add_argument("address", help="s3://bucket/prefix, gs://bucket/prefix, file:///folder, ...")
+    _add_folder(one, of_verb=True)
+    one.set_defaults(run=run_push)
     one = verbs.add_parser(
         "remove",
         help="remove bundles",
@@ -70,20 +81,14 @@ def add(commands: Commands) -> None:
 
 
 def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> None:
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=argparse.SUPPRESS if of_verb else RESULTS,
-        metavar="DIR",
-        help=f"the folder of the bundles (default: {RESULTS})",
-    )
+    add_results(parser, default=argparse.SUPPRESS if of_verb else RESULTS)
     add_json(parser, of_verb=of_verb)
 
 
 def run_list(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import bundles_in
 
-    found = bundles_in(options.results)
+    found = bundles_in(results_folder(options.results))
     if options.json:
         print_json({"bundles": [_document(one) for one in found]})
         return ExitCode.DONE
@@ -111,7 +116,7 @@ def run_show(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import listed
     from ...report.answer import analysed
 
-    folder = _folder(options.bundle, options.results)
+    folder = _folder(options.bundle, results_folder(options.results))
     bundle = Bundle.open(folder)
     one, answer = listed(folder), analysed(bundle)
     report = folder / "report.html"
@@ -134,7 +139,7 @@ def run_show(options: argparse.Namespace) -> int:
 def run_note(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import annotate, listed
 
-    folder = _folder(options.bundle, options.results)
+    folder = _folder(options.bundle, _here(options))
     if options.words:
         annotate(folder, " ".join(options.words))
     one = listed(folder)
@@ -143,6 +148,32 @@ def run_note(options: argparse.Namespace) -> int:
     else:
         show(one.note or "no note")
     return ExitCode.DONE
+
+
+def run_push(options: argparse.Namespace) -> int:
+    from ...bundle.bucket import Bucket, is_address
+
+    if not is_address(options.address):
+        raise PlanError(f"{options.address} is no address", where="bundles push", hint="s3://bucket/prefix")
+    folders = [_folder(name, _here(options)) for name in options.bundle]
+    bucket = Bucket(options.address)
+    pushed = []
+    for folder in folders:
+        count, size_bytes = bucket.push(folder)
+        pushed.append({"bundle": folder.resolve().name, "files": count, "bytes": size_bytes})
+        if not options.json:
+            show(f"{folder.resolve().name}  {counted(count, 'file', 'files')}, {bytes_words(size_bytes)}")
+    if options.json:
+        print_json({"address": options.address, "pushed": pushed})
+    return ExitCode.DONE
+
+
+def _here(options: argparse.Namespace) -> Path:
+    """The folder, where a bucket would be a copy that is fetched again."""
+    if not isinstance(options.results, Path):
+        what = "this works on bundles in a folder, not in a bucket"
+        raise PlanError(what, where=f"--results {options.results}", hint="change the bundle where it is, then push it")
+    return options.results
 
 
 def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterator[tuple[str, str]]:
@@ -225,10 +256,10 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
         raise PlanError("no bundle is named", hint="names of bundles, or --older-than 30d; not both")
     if options.older_than:
         age_s, now = _age_s(options.older_than), datetime.now(UTC)
-        old = [one for one in bundles_in(options.results) if (now - one.created).total_seconds() > age_s]
+        old = [one for one in bundles_in(_here(options)) if (now - one.created).total_seconds() > age_s]
         # What cannot be opened may be another version's: its age is not known, and it goes only by its name.
         return [one for one in old if one.state not in ("running", "damaged") and not one.folder.is_symlink()]
-    chosen = {folder.resolve(): folder for folder in (_folder(name, options.results) for name in options.bundle)}
+    chosen = {folder.resolve(): folder for folder in (_folder(name, _here(options)) for name in options.bundle)}
     for folder in chosen.values():
         refuse_link(folder)
         if is_written(folder):

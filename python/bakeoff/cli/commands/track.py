@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bundle import RESULTS
 from ...errors import BundleError, ExitCode, PlanError
-from ..arguments import Commands, add_command, add_json, named
+from ..arguments import Commands, add_command, add_json, add_results, named, results_folder
 from ..output import print_json, say, show
 
 if TYPE_CHECKING:
@@ -27,16 +26,11 @@ def add(commands: Commands) -> None:
         " changes of the level from what nights differ by anyway, and says where each lies and what else changed.",
         epilog='example:\n  bakeoff run nightly.toml --label commit="$(git rev-parse --short HEAD)"\n'
         "  bakeoff track --title 'Nightly' --html track.html\n"
-        "  bakeoff track --fail-on-worse 5 --markdown comment.md",
+        "  bakeoff track --fail-on-worse 5 --markdown comment.md\n"
+        "  bakeoff track --results s3://bench-results/nightly",
     )
     p.add_argument("bundles", type=Path, nargs="*", metavar="BUNDLE", help="the bundles (default: all of --results)")
-    p.add_argument(
-        "--results",
-        type=Path,
-        default=RESULTS,
-        metavar="DIR",
-        help=f"the folder of the bundles (default: {RESULTS})",
-    )
+    add_results(p)
     p.add_argument("--title", metavar="TITLE", help="the plan's title, where the folder has bundles of several plans")
     p.add_argument("--metric", metavar="NAME", help="what to judge by (default: the plan's objective)")
     p.add_argument(
@@ -95,9 +89,7 @@ def _bundles(options: argparse.Namespace) -> list[Bundle]:
     from ...bundle.read import Bundle
     from ...findings.track import created, of_one_plan
 
-    if not options.bundles and not options.results.is_dir():
-        raise BundleError(f"there is no folder {options.results}", hint="name another with --results")
-    folders = options.bundles or sorted(path.parent for path in options.results.glob("*/bundle.json"))
+    folders = options.bundles or _folders(options.results)
     opened = []
     for folder in folders:
         try:
@@ -116,6 +108,13 @@ def _bundles(options: argparse.Namespace) -> list[Bundle]:
         hint = "each `bakeoff run` of a plan makes one; `bakeoff compare` is for two"
         raise BundleError(f"there are {len(found)} complete bundles of this plan, and a history needs two", hint=hint)
     return sorted(found, key=created)
+
+
+def _folders(results: Path | str) -> list[Path]:
+    folder = results_folder(results)
+    if not folder.is_dir():
+        raise BundleError(f"there is no folder {folder}", hint="name another with --results")
+    return sorted(path.parent for path in folder.glob("*/bundle.json"))
 
 
 def _is_worse(found: History, last: int) -> bool:

@@ -1,0 +1,205 @@
+"""Bundles in a bucket, on fsspec's file systems in memory and on disk: what is pushed is what is mirrored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+from bakeoff.bundle import bucket
+from bakeoff.bundle.bucket import CHECKSUMS, Bucket
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.errors import BakeoffError, PlanError
+from builders.bundles import Story, write_bundle
+
+ADDRESS = "memory://bench/nightly"
+TINY = Story(threads=(1,), presets=("a",), repetitions=2, window_s=2, warm_up_s=1, title="Tiny")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_bundle(tmp_path_factory.mktemp("results") / "tiny-1", TINY).folder
+    (folder / "report.html").write_text("<script>")
+    (folder / "secret.txt").write_text("nobody's")
+    return folder
+
+
+@pytest.fixture
+def memory() -> Iterator[fsspec.AbstractFileSystem]:
+    files = fsspec.filesystem("memory")
+    files.store.clear()
+    yield files
+    files.store.clear()
+
+
+@pytest.fixture
+def tiny(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "tiny-1"))
+
+
+def test_a_pushed_bundle_is_mirrored_whole_and_only_its_own_files(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    count, size_bytes = Bucket(ADDRESS).push(tiny)
+    assert count > 10
+    found = Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    assert (found.bundles, found.fetched_bytes, found.left_out) == (1, size_bytes, [])
+    mirrored = tmp_path / "mirror" / "tiny-1"
+    assert [run.rate_ops_per_s for run in Bundle.open(mirrored).runs] == [
+        run.rate_ops_per_s for run in Bundle.open(tiny).runs
+    ]
+    names = {path.name for path in mirrored.rglob("*")}
+    assert {"result.json", "intervals.parquet", "plan.toml"} <= names
+    assert not {"report.html", "secret.txt", CHECKSUMS} & names
+
+
+def test_a_second_mirror_and_a_second_push_send_only_what_changed(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    assert Bucket(ADDRESS).push(tiny) == (0, 0)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").fetched_bytes == 0
+    (tiny / "note.txt").write_text("quiet")
+    assert Bucket(ADDRESS).push(tiny) == (1, 5)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").fetched_bytes == 5
+    assert (tmp_path / "mirror" / "tiny-1" / "note.txt").read_text() == "quiet"
+
+
+def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    (tiny / "note.txt").write_text("quiet")
+    Bucket(ADDRESS).push(tiny)
+    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    (tiny / "note.txt").unlink()
+    Bucket(ADDRESS).push(tiny)
+    memory.rm_file("/bench/nightly/tiny-1/note.txt")
+    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    assert not (tmp_path / "mirror" / "tiny-1" / "note.txt").exists()
+    memory.rm("/bench/nightly/tiny-1", recursive=True)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 0
+    assert not (tmp_path / "mirror" / "tiny-1").exists()
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda files, base: files.pipe_file(f"{base}/plan.json", b"{}"), "plan.json is not what was put there"),
+        (lambda files, base: files.rm_file(f"{base}/machine.json"), "1 file of it are missing: machine.json"),
+        (lambda files, base: files.pipe_file(f"{base}/bundle.json", b"{"), "its bundle.json cannot be read"),
+        (lambda files, base: files.pipe_file(f"{base}/{CHECKSUMS}", b"[]"), f"its {CHECKSUMS} cannot be read"),
+    ],
+)
+def test_an_altered_or_unfinished_bundle_is_left_out_and_named(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path, harm: object, words: str
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    assert callable(harm)
+    harm(memory, "/bench/nightly/tiny-1")
+    found = Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    assert found.bundles == 0
+    assert found.left_out == [f"tiny-1 is left out: {words}"]
+    assert not (tmp_path / "mirror" / "tiny-1").exists()
+
+
+def test_names_that_no_bundle_has_and_files_too_large_are_not_fetched(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    base = "/bench/nightly"
+    for name in ("..", "evil\nname", ".hidden"):
+        memory.store[f"{base}/{name}/bundle.json"] = memory.store[f"{base}/tiny-1/bundle.json"]
+    memory.store[f"{base}/tiny-1/runs/../../outside.json"] = memory.store[f"{base}/tiny-1/plan.json"]
+    found = Bucket(ADDRESS).mirror(tmp_path / "in" / "mirror")
+    assert (found.bundles, found.left_out) == (1, [])
+    assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["mirror"]
+    assert not list(tmp_path.rglob("outside.json"))
+    monkeypatch.setattr(bucket, "FILE_MAX_BYTES", 100)
+    (left_out,) = Bucket(ADDRESS).mirror(tmp_path / "other").left_out
+    assert "is larger than 100 B" in left_out
+
+
+def test_a_mirror_follows_no_link_that_lies_in_its_folder(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "mirror" / "tiny-1").mkdir(parents=True)
+    (tmp_path / "mirror" / "tiny-1" / "facts").symlink_to(outside)
+    (left_out,) = Bucket(ADDRESS).mirror(tmp_path / "mirror").left_out
+    assert "link" in left_out
+    assert list(outside.iterdir()) == []
+
+
+def test_a_name_that_is_taken_by_another_bundle_is_refused(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    info = json.loads((tiny / "bundle.json").read_text())
+    (tiny / "bundle.json").write_text(json.dumps(info | {"id": "another"}))
+    with pytest.raises(PlanError, match="another bundle named tiny-1 is there"):
+        Bucket(ADDRESS).push(tiny)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("s3://key:hidden@bench/nightly", "no credentials"),
+        ("memory://bench?token=hidden", "no credentials"),
+        ("filecache::memory://bench", "of one file system"),
+        ("nothing://bench", "no file system for nothing://"),
+    ],
+)
+def test_addresses_that_cannot_be_are_refused_without_their_secrets(address: str, words: str) -> None:
+    with pytest.raises(PlanError, match=words) as refused:
+        Bucket(address)
+    assert "hidden" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_without_the_package_one_sentence_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bucket, "find_spec", lambda name: None)
+    assert main(["track", "--results", ADDRESS]) == 2
+    said = capsys.readouterr().err
+    assert "the Python package fsspec is missing" in said
+    assert "pip install 'bakeoff[bucket]'" in said
+
+
+def test_an_error_of_the_bucket_is_shown_without_secrets_of_the_environment(
+    memory: fsspec.AbstractFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "abc123secret")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("signature of abc123secret does not match")
+
+    monkeypatch.setattr(type(memory), "find", refuse)
+    with pytest.raises(BakeoffError, match=r"RuntimeError: signature of \.\.\. does not match") as refused:
+        Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    assert "abc123secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_the_commands_push_list_and_track_by_an_address(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path / "cache"))
+    address = f"file://{tmp_path}/bucket/nightly"
+    second = Path(shutil.copytree(tiny, tmp_path / "tiny-2"))
+    assert main(["bundles", "push", str(tiny), str(second), address]) == 0
+    assert capsys.readouterr().out.startswith("tiny-1  ")
+    assert main(["bundles", "list", "--results", address, "--json"]) == 0
+    assert {one["name"] for one in json.loads(capsys.readouterr().out)["bundles"]} == {"tiny-1", "tiny-2"}
+    assert main(["bundles", "show", "tiny-1", "--results", address]) == 0
+    assert "Tiny" in capsys.readouterr().out
+    assert main(["track", "--results", address]) == 0
+    assert capsys.readouterr().out.startswith("Tiny: 2 bundles")
+    assert main(["bundles", "remove", "tiny-1", "--yes", "--results", address]) == 2
+    assert "not in a bucket" in capsys.readouterr().err
