@@ -105,8 +105,8 @@ class Bucket:
         return hashlib.sha256(self.address.rstrip("/").encode()).hexdigest()[:16]
 
     def mirror(self, into: Path) -> Mirrored:
-        """Has `into` hold what the bucket has: what changed is fetched, what the bucket no longer has is removed. `into` belongs to
-        mirrors of this address."""
+        """Has `into` hold what the bucket has: what changed is fetched, what the bucket no longer has is removed.
+        `into` belongs to mirrors of this address."""
         try:
             into.mkdir(parents=True, exist_ok=True)
             lock = open_plain(into / _LOCK, os.O_RDWR | os.O_CREAT)

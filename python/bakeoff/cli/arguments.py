@@ -121,6 +121,12 @@ def add_running(p: argparse.ArgumentParser) -> None:
         help="count disturbed runs and repeat none; every figure is marked as disturbed",
     )
     p.add_argument("--no-report", action="store_true", help="write no report.html")
+    p.add_argument(
+        "--otlp",
+        metavar="URL",
+        help="send what goes on to an OpenTelemetry collector by HTTP: http://localhost:4318"
+        " (default: $OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
+    )
     output = p.add_mutually_exclusive_group()
     add_json(output)
     output.add_argument("--events", action="store_true", help="print events as JSON lines on stdout, for programs")

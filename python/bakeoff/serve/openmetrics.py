@@ -10,7 +10,7 @@ from .going import Going, RunGoing
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #: Name, type, unit, what it is.
-_FAMILIES = {
+FAMILIES = {
     "bakeoff_runs_planned": ("gauge", "", "Runs of the whole plan."),
     "bakeoff_runs_done": ("gauge", "", "Runs that have ended."),
     "bakeoff_operations_per_second": ("gauge", "", "Correct operations of the last second of the run."),
@@ -56,7 +56,7 @@ def _lines(samples: Iterable[Sample]) -> Iterator[str]:
     by_family: dict[str, list[tuple[Labels, float]]] = {}
     for name, labels, value in samples:
         by_family.setdefault(name, []).append((labels, value))
-    for name, (kind, unit, about) in _FAMILIES.items():
+    for name, (kind, unit, about) in FAMILIES.items():
         if name not in by_family:
             continue
         yield f"# TYPE {name} {kind}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ...report.answer import Answer
     from ...schedule.machine_sharing import Claim, Quiet
     from ...schedule.target_bundle import Target
+    from ...serve.otlp import Collector, Exporter
 
 #: From the bundle of a plan that was carried out to an exit code.
 Answering: TypeAlias = "Callable[[BundleWriter, argparse.Namespace], int]"
@@ -159,6 +160,8 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace, answer: Answering
     from ...schedule.machine_sharing import claim, cores_of_all
 
     target = target_of(options)
+    if options.otlp is not None:
+        _collector(options)  # refused before anything starts
     if options.events and options.dry_run:
         raise PlanError("--events reports runs, and --dry-run makes none", hint="leave one out, or use --json")
     for warning in [] if options.dry_run else plan.warnings:
@@ -252,8 +255,8 @@ def _make_runs(
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     estimated_run_s = fmean([estimate_run_s(plan, cell) for cell in plan.cells]) if plan.cells else None
-    live = LiveLog(writer.folder)
-    listeners = [live.write, *([emit] if options.events else [])]
+    live, exporter = LiveLog(writer.folder), _exporter(writer, options)
+    listeners = [live.write, *([emit] if options.events else []), *([exporter.write] if exporter else [])]
     view = Events(plan, writer.folder, listeners, quiet=quiet, estimated_run_s=estimated_run_s)
     try:
         with hosted(plan.fleet, view.message) as host:
@@ -272,6 +275,32 @@ def _make_runs(
     finally:
         live.close()
         view.close()
+        if exporter:
+            exporter.close()
+
+
+def _exporter(writer: BundleWriter, options: argparse.Namespace) -> Exporter | None:
+    to = _collector(options)
+    if to is None:
+        return None
+    from ...serve.otlp import Exporter
+
+    return Exporter(to, writer.folder.resolve().name, say)
+
+
+def _collector(options: argparse.Namespace) -> Collector | None:
+    """Of --otlp or the environment."""
+    if options.otlp is None and not any(name.startswith("OTEL_") for name in os.environ):
+        return None
+    from ...serve.otlp import collector
+
+    try:
+        return collector(options.otlp, os.environ)
+    except PlanError as error:
+        if options.otlp is not None:
+            raise
+        say(f"warning: {error}: nothing is exported")  # the environment may be meant for other programs
+        return None
 
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
@@ -360,6 +389,8 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     plans = options.plans or [folder / "plan.toml"]
     words = [*_program(), "run", *map(os.path.abspath, plans), "--resume", os.path.abspath(folder)]
     words += beside_plan(options)
+    if options.otlp is not None:
+        words += ["--otlp", options.otlp]
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
     if options.wait_until_quiet is not None:
