@@ -13,8 +13,7 @@ from ..arguments import Commands, add_command, add_json
 from ..output import hanging, print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ...provision.installation import Offer, Sources
-    from ...systems.base import System
+    from ...provision.installation import Sources
 
 
 def add(commands: Commands) -> None:
@@ -55,11 +54,12 @@ def add(commands: Commands) -> None:
 
 def run_list(options: argparse.Namespace) -> int:
     from ...systems import SYSTEMS
+    from ...systems.listing import described
     from ...systems.survey import without_driver
 
     if options.survey:
         return _survey(as_json=options.json)
-    systems = [_described(kind, system) for kind, system in SYSTEMS.items()]
+    systems = [described(kind) for kind in SYSTEMS]
     absent = {one.name: one.absent for one in without_driver()}
     if options.json:
         print_json({"systems": systems, "without_driver": absent})
@@ -96,67 +96,19 @@ def _survey(*, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _described(kind: str, system: type[System]) -> dict[str, Any]:
-    sources = system.sources()
-    return {
-        "kind": kind,
-        "group": system.group_of(),
-        "summary": system.summary,
-        "peer_of": system.peer_of,
-        "missing": system.available({}) if system.capabilities().managed else None,
-        "managed": system.capabilities().managed,
-        "existing": system.capabilities().existing,
-        "here": [
-            {"version": one.version, "from": one.described, "program": str(one.program)}
-            for one in (sources.here() if sources else ())
-        ],
-        "sources": [
-            {
-                "source": one.name,
-                "offers": [_offer(offer) for offer in one.offers()],
-                "needs": one.needs,
-                "missing": one.lacks(),
-            }
-            for one in (sources.fetching() if sources else ())
-        ],
-    }
-
-
 def _grouped(systems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Lines of at most 80 columns: each group under its name."""
     from ...systems.base import GROUPS
+    from ...systems.listing import about, state
 
-    width, state_width = max(len(s["kind"]) for s in systems), max(len(_state(s)) for s in systems)
+    width, state_width = max(len(s["kind"]) for s in systems), max(len(state(s)) for s in systems)
     for group in GROUPS:
         rows = [
-            [f"  {s['kind']:<{width}}", f"{_state(s):<{state_width}}", _about(s)]
-            for s in systems
-            if s["group"] == group
+            [f"  {s['kind']:<{width}}", f"{state(s):<{state_width}}", about(s)] for s in systems if s["group"] == group
         ]
         if rows:
             yield f"{group}:"
             yield hanging(rows)
-
-
-def _state(system: Mapping[str, Any]) -> str:
-    if not system["managed"]:
-        return "by address"
-    return "ready" if system["missing"] is None else "missing"
-
-
-def _about(system: Mapping[str, Any]) -> str:
-    peer = f"peer of {system['peer_of']}" if system["peer_of"] else ""
-    missing = f"missing: {system['missing']}" if system["missing"] else ""
-    return "; ".join(filter(None, (system["summary"], peer, missing)))
-
-
-def _offer(offer: Offer) -> dict[str, Any]:
-    size = offer.size
-    return {
-        "version": offer.version,
-        "download_bytes": size and size.download_mib << 20,
-        "on_disk_bytes": size and size.unpacked_mib << 20,
-    }
 
 
 def _offered(kind: str, source: Mapping[str, Any]) -> list[list[str]]:
