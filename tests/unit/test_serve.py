@@ -28,6 +28,7 @@ from bakeoff.serve import openmetrics, pages
 from bakeoff.serve.access import Access
 from bakeoff.serve.going import Going, Watched
 from bakeoff.serve.history import History
+from builders.asgi import answered
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -212,41 +213,14 @@ def test_the_dashboard_draws_metrics_that_there_are() -> None:
 HERE = "127.0.0.1:8001"
 
 
-async def answer(access: Access, path: str, method: str = "GET", **headers: str) -> Response:
-    async def inner(request: Request) -> Response:
-        return PlainTextResponse("in")
-
-    route = Route("/{rest:path}", inner, methods=["GET", "POST"])
-    app = Starlette(routes=[route], middleware=[Middleware(BaseHTTPMiddleware, dispatch=access)])
-    path, _, query = path.partition("?")
-    said = {"host": HERE, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in said.items()],
-        "scheme": "http",
-        "server": ("127.0.0.1", 8001),
-    }
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return Response(status_code=sent[0]["status"], headers=found)
+async def inside(request: Request) -> Response:
+    return PlainTextResponse("in")
 
 
 def asked(access: Access, path: str, method: str = "GET", **headers: str) -> Response:
-    import asyncio
-
-    return asyncio.run(answer(access, path, method, **headers))
+    route = Route("/{rest:path}", inside, methods=["GET", "POST"])
+    app = Starlette(routes=[route], middleware=[Middleware(BaseHTTPMiddleware, dispatch=access)])
+    return answered(app, path, method, **{"host": HERE, **headers})
 
 
 def test_only_the_token_opens_and_is_then_out_of_the_address() -> None:

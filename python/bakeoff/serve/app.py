@@ -11,6 +11,8 @@
 | `/compare?before=NAME&after=NAME` | two bundles in one page |
 | `/track?title=TITLE` | the bundles of one plan over time |
 | `/claims/ARTICLE` | an article's claims, by the bundles that there are |
+| `/plan`, `/plan/...` | the editor of plans (`editor`) |
+| `/systems`, `/systems/...` | the list of systems, and installing them (`systems`) |
 | `/metrics` | what goes on, as OpenMetrics |
 """
 
@@ -45,9 +47,12 @@ from ..errors import BakeoffError
 from ..report.charts.scales import POINTS_MAX
 from . import openmetrics, pages
 from .access import REPORT_POLICY, Access
+from .editor import Editor
 from .going import Going, Watched
 from .history import History, Stamp, stamp_of
 from .processes import Processes
+from .received import body_of
+from .systems import SystemsPage
 
 #: Between two looks at what changed: of a plan that goes on, of the folder.
 LOOK_EVERY_S = 1.0
@@ -63,8 +68,10 @@ FORM_MAX_BYTES = 16 << 10
 T = TypeVar("T")
 
 
-def application(results: Path, access: Access) -> Starlette:
-    site = _Site(results)
+def application(results: Path, access: Access, *, runs_allowed: bool = True) -> Starlette:
+    """runs_allowed: whether who is let in may also run plans, and install systems."""
+    processes = Processes()
+    site = _Site(results, processes)
     routes = [
         Route("/", site.history),
         Route("/bundles/{name}", site.bundle),
@@ -76,8 +83,10 @@ def application(results: Path, access: Access) -> Starlette:
         Route("/track", site.track),
         Route("/claims/{article}", site.claims),
         Route("/metrics", site.metrics),
+        *Editor(results, processes, allowed=runs_allowed).routes(),
+        *SystemsPage(allowed=runs_allowed).routes(),
         Route("/serve.css", _style),
-        Route("/serve.js", _script),
+        *(Route(f"/{name}", _script) for name in pages.SCRIPTS),
     ]
     return Starlette(
         routes=routes,
@@ -88,9 +97,9 @@ def application(results: Path, access: Access) -> Starlette:
 
 
 class _Site:
-    def __init__(self, results: Path) -> None:
+    def __init__(self, results: Path, processes: Processes) -> None:
         self._history = History(results)
-        self._processes = Processes()
+        self._processes = processes
         self._live: dict[str, _Live] = {}
         #: Reports and pages of commands are made one by one: a run may go on.
         self._making = asyncio.Semaphore(1)
@@ -149,11 +158,7 @@ class _Site:
     async def note(self, request: Request) -> Response:
         """The form's only field: `note`."""
         folder = self._folder(request)
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > FORM_MAX_BYTES:
-                raise HTTPException(413, "This is more than a note.")
+        body = await body_of(request, FORM_MAX_BYTES)
         said = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
         if "note" not in said:
             raise HTTPException(422, "The form has no field `note`.")
@@ -305,7 +310,7 @@ async def _style(request: Request) -> Response:
 
 
 async def _script(request: Request) -> Response:
-    return Response(pages.script(), media_type="text/javascript")
+    return Response(pages.script(request.url.path.lstrip("/")), media_type="text/javascript")
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -1,7 +1,7 @@
-"""The processes of plans that go on: stopping one as Ctrl-C does, and going on with what was stopped here.
+"""The processes of plans: beginning one, stopping one as Ctrl-C does, and going on with what was stopped here.
 
-Only a command that a process of our user wrote, which we saw at work, is run, in its folder and with its environment:
-what other bundles say of their commands may be anybody's.
+To go on, only a command that a process of our user wrote, which we saw at work, is run, in its folder and with its
+environment: what other bundles say of their commands may be anybody's.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
+from ..bundle import live
 from ..bundle.read import read_document
 from ..bundle.results_folder import is_written
 from ..errors import BakeoffError, BundleError
@@ -45,12 +49,21 @@ class _Command:
 
 
 class Processes:
-    """Called from several threads."""
+    """Called from several threads. Plans have the priority of the moment at which this was made."""
 
     def __init__(self) -> None:
         self._stopped: dict[Path, _Command] = {}
-        self._resumed: dict[Path, subprocess.Popen[bytes]] = {}
-        self._resuming = threading.Lock()
+        self._started: dict[Path, subprocess.Popen[bytes]] = {}
+        self._starting = threading.Lock()
+        # On Linux each thread has a niceness of its own, and a process that of the thread which starts it.
+        self._starter = ThreadPoolExecutor(1)
+        self._starter.submit(lambda: None).result()
+
+    def begin(self, bundle: Path, words: Sequence[str]) -> bool:
+        """Carries out a new plan, whose bundle this becomes, in our folder; it goes on also when we end. False: it has
+        not begun yet. BakeoffError, with what it said: it was refused."""
+        with self._starting:
+            return self._start(bundle, _Command(list(words), os.getcwd(), dict(os.environ)), new=True)
 
     def stop(self, bundle: Path) -> None:
         """The plan ends after its run is stopped, and keeps what is finished. BakeoffError: its process is not one of
@@ -71,49 +84,57 @@ class Processes:
             os.close(handle)
 
     def can_resume(self, bundle: Path) -> bool:
-        if (process := self._resumed.get(bundle)) is not None:
+        if (process := self._started.get(bundle)) is not None:
             process.poll()  # else it stays a zombie
         command = self._stopped.get(bundle)
         return command is not None and bool(command.words) and not is_written(bundle)
 
     def resume(self, bundle: Path) -> None:
         """It goes on in the background, also when we end. BakeoffError, with what it said: it does not."""
-        with self._resuming:
+        with self._starting:
             if is_written(bundle):
                 raise BakeoffError("this plan is running")
             if not self.can_resume(bundle):
                 raise BakeoffError("this plan was not stopped here", hint="`bakeoff run PLAN --resume` goes on with it")
-            before = self._resumed.get(bundle)
+            before = self._started.get(bundle)
             if before is None or before.poll() is not None:
-                self._resume(bundle, self._stopped[bundle])
+                self._start(bundle, self._stopped[bundle], new=False)
 
-    def _resume(self, bundle: Path, command: _Command) -> None:
+    def _start(self, bundle: Path, command: _Command, *, new: bool) -> bool:
+        """Whether it goes on, or has ended well, within `_BEGINS_WITHIN_S`."""
         with tempfile.TemporaryFile() as said:
             try:
-                process = subprocess.Popen(
-                    command.words,
-                    cwd=command.folder,
-                    env=command.environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=said,
-                    start_new_session=True,
-                )
+                process = self._starter.submit(_started, command, said).result()
             except OSError as error:
                 raise BakeoffError(f"cannot start {command.words[0]}: {error.strerror}") from None
-            self._resumed[bundle] = process
+            self._started[bundle] = process
             give_up_s = time.monotonic() + _BEGINS_WITHIN_S
             while not _goes_on(bundle) and process.poll() is None and time.monotonic() < give_up_s:
                 time.sleep(0.05)
-            if process.poll():
+            # What has measured may end so, too: a check failed.
+            if process.poll() and not (new and (bundle / "bundle.json").exists()):
                 said.seek(0)
                 raise BakeoffError(said.read().decode(errors="replace").strip() or "it ended at once")
+            return process.poll() is not None or _goes_on(bundle)
+
+
+def _started(command: _Command, said: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command.words,
+        cwd=command.folder,
+        env=command.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+        start_new_session=True,
+    )
 
 
 def _goes_on(bundle: Path) -> bool:
     """Rather than that somebody looks into it."""
     with suppress(BundleError):
-        return is_written(bundle) and read_document(bundle, "bundle.json", BundleInfo).state == "running"
+        held = is_written(bundle) and (bundle / live.NAME).exists()
+        return held and read_document(bundle, "bundle.json", BundleInfo).state == "running"
     return False
 
 

@@ -22,9 +22,10 @@ def add(commands: Commands) -> None:
         commands,
         "serve",
         run,
-        help="show bundles and running plans in a browser",
+        help="show bundles and running plans in a browser, and write and run plans there",
         description="Serves a folder of results on this machine: plans while they run, their reports, comparisons of"
-        " any two bundles, and what goes on as OpenMetrics at /metrics. Prints the address; ends with Ctrl-C.",
+        " any two bundles, and what goes on as OpenMetrics at /metrics; an editor of plans, and installing systems."
+        " Whoever has the address can run programs as you. Prints the address; ends with Ctrl-C.",
         epilog="example:\n  bakeoff serve\n  bakeoff serve --results results --port 8001\n"
         "  bakeoff serve --bind 10.0.0.5 --certificate site.pem --key site.key --password-file password",
     )
@@ -49,6 +50,12 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help=f"a file with the password, of at least {PASSWORD_MIN} letters; the name may be any",
     )
+    p.add_argument(
+        "--allow-runs",
+        action="store_true",
+        help="with --bind: whoever has the password may also write and run plans and install systems, and so run"
+        " programs as you",
+    )
     add_json(p)
 
 
@@ -68,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         hosts = frozenset() if password else frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
         access = Access(hosts, password)
         config = uvicorn.Config(
-            application(options.results, access),
+            application(options.results, access, runs_allowed=options.bind is None or options.allow_runs),
             log_level="error",
             access_log=False,  # addresses have the token
             server_header=False,

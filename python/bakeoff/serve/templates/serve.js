@@ -1,14 +1,23 @@
 // The page of a plan that goes on: each event is its new body. At the end it becomes the report.
 const going = document.getElementById("going");
 if (going) {
-  const source = new EventSource(going.dataset.events);
+  follow(going, (body) => { going.innerHTML = body; });
+}
+
+// What is being installed: each event is all that it has said. At the end the list is another.
+for (const said of document.querySelectorAll("pre[data-events]")) {
+  follow(said, (words) => { said.textContent = words; });
+}
+
+function follow(shown, show) {
+  const source = new EventSource(shown.dataset.events);
   source.onmessage = (event) => {
-    going.classList.remove("lost");
-    going.innerHTML = event.data;
+    shown.classList.remove("lost");
+    show(event.data);
   };
   source.addEventListener("end", () => {
     source.close();
     location.reload();
   });
-  source.onerror = () => going.classList.add("lost");
+  source.onerror = () => shown.classList.add("lost");
 }
