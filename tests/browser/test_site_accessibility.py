@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ from bakeoff.bundle.events import Begin, CellDescription, Event, Phase, RunBegin
 from bakeoff.bundle.results_folder import annotate, listed
 from bakeoff.serve import pages
 from bakeoff.serve.going import Going
+from bakeoff.serve.installs import Install, Installs
+from bakeoff.serve.plans import Plans
 from builders.bundles import SMALL, write_bundle
 from builders.chromium import DARK, Chromium
 from test_report_accessibility import axe, violations
@@ -19,6 +23,20 @@ HOSTILE = "<img src=x onerror=\"document.title = 'run'\">"
 CELL = CellDescription(id="c1", label=HOSTILE, system=HOSTILE, levels={})
 TIMES = {"mean_ms": 1.0, "p50_ms": 1.0, "p95_ms": 1.5, "p99_ms": 2.0, "max_ms": 3.0}
 COUNTS = {"reads": 0, "writes": 0, "others": 0, "retries": 0, "retries_after_conflict": 0, "reconnects": 0}
+#: With existing servers, warnings and a long title.
+PLAN = f"""title = {json.dumps(HOSTILE)}
+threads = [1, 2]
+[systems.null]
+[systems.old]
+kind = "mariadb"
+address = "127.0.0.1"
+user = "u"
+tls = false
+[workload]
+kind = "ycsb"
+[measure]
+reset = "reload"
+"""
 __all__ = ["axe"]
 
 
@@ -46,14 +64,36 @@ def history(folder: Path) -> str:
     return pages.history([listed(folder / name) for name in ("one", "two")], HOSTILE, 2, ["two"])
 
 
+def plan(folder: Path, text: str) -> str:
+    """The editor, with what was found of this text."""
+    (folder / "mine.toml").write_text(PLAN)
+    plans = Plans(folder, folder)
+    summary, found = pages.checked(plans.check(text, "mine.toml", asking=False))
+    page = pages.plan(plans).replace('<div id="found"></div>', f'<div id="found">{found}</div>')
+    return page.replace("Nothing to check yet.", escape(summary))
+
+
+def systems() -> str:
+    installs = Installs()
+    installs._of["mariadb"] = Install("mariadb", [f"error: {HOSTILE}"], 2)
+    installs._of["redis"] = Install("redis", [HOSTILE])
+    return pages.systems(installs, allowed=True)
+
+
 @pytest.mark.parametrize("look", [(), (DARK,)])
-@pytest.mark.parametrize("name", ["history", "going", "trouble"])
+@pytest.mark.parametrize("name", ["history", "going", "trouble", "plan", "wrong plan", "systems"])
 def test_no_page_has_a_serious_violation(
     chromium: Chromium, axe: str, tmp_path: Path, name: str, look: tuple[str, ...]
 ) -> None:
-    html = {"history": lambda: history(tmp_path), "going": going, "trouble": lambda: pages.trouble("No", HOSTILE)}[
-        name
-    ]()
+    made = {
+        "history": lambda: history(tmp_path),
+        "going": going,
+        "trouble": lambda: pages.trouble("No", HOSTILE),
+        "plan": lambda: plan(tmp_path, PLAN),
+        "wrong plan": lambda: plan(tmp_path, f'{PLAN}\n"{HOSTILE}" = 1'),
+        "systems": systems,
+    }
+    html = made[name]()
     page = tmp_path / "page.html"
     page.write_text(html.replace('<link rel="stylesheet" href="/serve.css">', f"<style>{pages.style()}</style>"))
     assert violations(chromium, axe, page, *look) == []

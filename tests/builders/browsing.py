@@ -6,7 +6,6 @@ Source: https://chromedevtools.github.io/devtools-protocol/ (`--remote-debugging
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from builders.chromium import _FLAGS, Chromium
+from builders.chromium import FLAGS, HERE_TOO, NOWHERE, Chromium
 
 TIMEOUT_S = 60.0
 
@@ -38,6 +37,12 @@ class Tab:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        answer = self._answer(method, parameters)
+        assert "error" not in answer, (method, answer["error"])
+        found: dict[str, Any] = answer["result"]
+        return found
+
+    def _answer(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
         sent = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -45,9 +50,7 @@ class Tab:
         os.write(self._to, json.dumps(sent).encode() + b"\0")
         for message in self._messages():
             if message.get("id") == self._number:
-                assert "error" not in message, (method, message["error"])
-                found: dict[str, Any] = message["result"]
-                return found
+                return message
             self._note(message)
         raise AssertionError("unreachable")
 
@@ -67,8 +70,9 @@ class Tab:
         said = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
             self.complaints.append(json.dumps(said["exceptionDetails"]))
-        if message.get("method") == "Log.entryAdded" and said["entry"]["level"] == "error":
-            self.complaints.append(said["entry"]["text"])
+        entry = said["entry"] if message.get("method") == "Log.entryAdded" else {}
+        if entry.get("level") == "error" and entry["source"] != "network":  # an answer such as "409 Conflict" is none
+            self.complaints.append(entry["text"])
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -81,11 +85,11 @@ class Tab:
         self.until("document.readyState == 'complete' && location.href != 'about:blank'")
 
     def until(self, expression: str, timeout_s: float = TIMEOUT_S) -> Any:
-        """Waits for it to be true, across pages."""
+        """Waits for it to be true, across pages: between two of them nothing is."""
         until_s = time.monotonic() + timeout_s
         while True:
-            found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-            if value := found["result"].get("value"):
+            answer = self._answer("Runtime.evaluate", {"expression": expression, "returnByValue": True})
+            if value := answer.get("result", {}).get("result", {}).get("value"):
                 return value
             shown = "document.querySelector('main')?.innerText"
             assert time.monotonic() < until_s, (expression, self.ask(shown), self.complaints)
@@ -104,19 +108,13 @@ class Tab:
         self.ask(f"(field => {{ field.focus(); field.select(); }})(document.querySelector({json.dumps(selector)}))")
         self.call("Input.insertText", text=words)
 
-    def dark(self) -> None:
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-
-    def screenshot(self) -> bytes:
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-
 
 @contextmanager
 def browsing(chromium: Chromium) -> Iterator[Tab]:
     """Reaches this machine only."""
-    ours = [flag for flag in _FLAGS if not flag.startswith("--host-resolver-rules")]
-    options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe"]
-    command = [str(chromium.program), *ours, *options, f"--user-data-dir={chromium._new('profile')}"]
+    ours = [HERE_TOO if flag == NOWHERE else flag for flag in FLAGS]
+    profile = f"--user-data-dir={chromium.new('profile')}"
+    command = [str(chromium.program), *ours, "--remote-debugging-pipe", profile]
     (theirs_in, to), (back, theirs_out) = os.pipe(), os.pipe()
     # Out of the way of 3 and 4, which the browser reads and writes.
     given = [fcntl.fcntl(one, fcntl.F_DUPFD, 64) for one in (theirs_in, theirs_out)]

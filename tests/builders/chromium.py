@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-_FLAGS = (
+#: Nothing leaves this machine, whoever asks; or its own servers are reached.
+NOWHERE = "--host-resolver-rules=MAP * ~NOTFOUND"
+HERE_TOO = f"{NOWHERE}, EXCLUDE 127.0.0.1"
+FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -28,7 +31,7 @@ _FLAGS = (
     "--no-pings",
     "--no-default-browser-check",
     "--disable-features=OptimizationHints,MediaRouter,Translate,NetworkTimeServiceQuerying,AutofillServerCommunication",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # nothing leaves this machine, whoever asks
+    NOWHERE,
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
     "--enable-logging=stderr",
@@ -50,7 +53,7 @@ class Chromium:
 
     def run(self, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
         """In a profile of its own, so that nothing is carried over."""
-        command = [str(self.program), *_FLAGS, f"--user-data-dir={self._new('profile')}", *options, page.as_uri()]
+        command = [str(self.program), *FLAGS, f"--user-data-dir={self.new('profile')}", *options, page.as_uri()]
         environment = {**os.environ, **self.environment}
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
 
@@ -64,7 +67,7 @@ class Chromium:
 
     def requests(self, page: Path) -> set[str]:
         """Addresses that the page asked for, those on this machine's disk aside."""
-        log = self._new("net.json")
+        log = self.new("net.json")
         self.run(page, "--dump-dom", f"--log-net-log={log}")
         return asked_by_page(json.loads(log.read_text()))
 
@@ -75,23 +78,23 @@ class Chromium:
             "<script>const told = document.createElement('pre'); told.id = 'told';"
             f"told.textContent = JSON.stringify({expression}); document.body.append(told);</script>"
         )
-        copy = self._new("page.html")
+        copy = self.new("page.html")
         copy.write_text(edit(without_policy(page.read_text())).replace("</body>", f"{script}</body>"))
         found = _TOLD.search(self.dom(copy, *options))
         assert found, f"the page could not tell {expression}"
         return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
     def screenshot(self, page: Path, *options: str, width: int = 1200, height: int = 1600) -> bytes:
-        path = self._new("shot.png")
+        path = self.new("shot.png")
         self.run(page, f"--screenshot={path}", f"--window-size={width},{height}", *options)
         return path.read_bytes()
 
     def pdf(self, page: Path, *options: str) -> bytes:
-        path = self._new("print.pdf")
+        path = self.new("print.pdf")
         self.run(page, f"--print-to-pdf={path}", "--no-pdf-header-footer", *options)
         return path.read_bytes()
 
-    def _new(self, name: str) -> Path:
+    def new(self, name: str) -> Path:
         return self.scratch / f"{next(self._numbers)}-{name}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import signal
 import ssl
@@ -9,12 +11,14 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from bakeoff.bundle.results_folder import is_written, listed
+from bakeoff.locks import read_holder
 from bakeoff.provision.certificate import make_certificate
 from commands import PROGRAM, bakeoff, started, wait_until, write_plan
 from going import Going
@@ -52,9 +56,17 @@ class Site:
         self._opener = urllib.request.build_opener(_Unmoved)
 
     def open(
-        self, path: str, *, post: bool = False, token: str | None = None, form: Mapping[str, str] | None = None
+        self,
+        path: str,
+        *,
+        post: bool = False,
+        token: str | None = None,
+        form: Mapping[str, str] | None = None,
+        document: Mapping[str, Any] | None = None,
     ) -> tuple[int, str]:
         data = urlencode(form or {}).encode() if post or form else None
+        if document is not None:
+            data = json.dumps(document).encode()
         request = urllib.request.Request(self.address + path.lstrip("/"), data=data)
         request.add_header("Authorization", f"Bearer {self.token if token is None else token}")
         request.add_header("Origin", self.address.rstrip("/"))
@@ -152,6 +164,58 @@ def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_pat
     assert listed(tmp_path / "bakeoff-results/b").state == "complete"
 
 
+def test_a_plan_is_run_from_its_text_and_ends_as_any_other(tmp_path: Path) -> None:
+    with serving(tmp_path) as site:
+
+        def ask(path: str, **said: Any) -> tuple[int, Any]:
+            status, answer = site.open(path, document=said)
+            return status, json.loads(answer)
+
+        status, saved = ask("/plan/save", text=PLAN.format(window="10m"), name="my.toml", replaces="")
+        assert status == 200, saved
+        status, begun = ask("/plan/run", **saved, disturbed=True)
+        assert status == 200, begun
+        (folder,) = (tmp_path / "bakeoff-results").iterdir()
+        assert begun["address"] == f"/bundles/{folder.name}"
+        try:
+            assert "data-events=" in site.open(begun["address"])[1]
+            own, of_site = os.getpriority(os.PRIO_PROCESS, 0), os.getpriority(os.PRIO_PROCESS, site.process.pid)
+            assert os.getpriority(os.PRIO_PROCESS, writing(folder)) == own < of_site
+            status, refused = ask("/plan/run", **saved)
+            assert (status, "--together" in refused["error"]["what"]) == (422, True), refused
+            assert list((tmp_path / "bakeoff-results").iterdir()) == [folder]
+            assert site.open(f"/bundles/{folder.name}/stop", post=True)[0] == 303
+            wait_until(lambda: not is_written(folder), "it has ended")
+            assert site.open(f"/bundles/{folder.name}/resume", post=True)[0] == 303
+            assert os.getpriority(os.PRIO_PROCESS, writing(folder)) == own
+        finally:
+            site.open(f"/bundles/{folder.name}/stop", post=True)
+            wait_until(lambda: not is_written(folder), "it has ended again")
+        assert "my.toml" in site.open("/plan")[1]
+
+
+def writing(bundle: Path) -> int:
+    """The process that writes into it."""
+    handle = os.open(bundle / "bundle.lock", os.O_RDONLY)
+    try:
+        return read_holder(handle).pid
+    finally:
+        os.close(handle)
+
+
+def test_what_an_installation_says_is_followed_to_its_end(tmp_path: Path) -> None:
+    with serving(tmp_path) as site:
+        assert site.open("/systems/mariadb/events")[0] == 404
+        assert site.open("/systems/install", form={"kind": "mariadb", "version": "0.0.1"})[0] == 303
+        said = "".join(site.lines("/systems/mariadb/events"))
+        assert "data: bakeoff systems install mariadb@0.0.1\n" in said
+        assert "data: error: mariadb 0.0.1 cannot be downloaded" in said
+        assert said.endswith("event: end\ndata: \n\n")
+        page = site.open("/systems")[1]
+        assert "error: mariadb 0.0.1 cannot be downloaded" in page
+        assert 'data-events="/systems' not in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -167,13 +231,14 @@ def test_wrong_options_end_with_a_sentence(tmp_path: Path, arguments: list[str],
     assert (done.code, words in done.err) == (2, True), done.err
 
 
-def test_other_machines_need_tls_and_the_password(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [[], ["--allow-runs"]])
+def test_other_machines_need_tls_and_the_password(tmp_path: Path, runs: list[str]) -> None:
     (tmp_path / "bakeoff-results").mkdir()
     tls = make_certificate(tmp_path)
     (tmp_path / "password").write_text("correct horse battery\n")
     files = ["--certificate", tls.certificate, "--key", tls.key, "--password-file", tmp_path / "password"]
     process = subprocess.Popen(
-        [*PROGRAM, "serve", "--bind", "127.0.0.1", *map(str, files)],
+        [*PROGRAM, "serve", "--bind", "127.0.0.1", *map(str, files), *runs],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -190,6 +255,8 @@ def test_other_machines_need_tls_and_the_password(tmp_path: Path) -> None:
         )
         with opener.open(address, timeout=30) as answer:
             assert "Bundles" in answer.read().decode()
+        with nullcontext() if runs else pytest.raises(urllib.error.HTTPError, match="403"):
+            opener.open(f"{address}plan", timeout=30).close()
     finally:
         process.terminate()
         process.communicate(timeout=20)

@@ -187,7 +187,7 @@ def systems(installs: Installs, *, allowed: bool) -> str:
             {
                 **one,
                 "state": state(one),
-                "about": about(one),
+                "about": about({**one, "missing": one["missing"] if usual is None else None}),
                 "offers": sources,
                 "versions": list(dict.fromkeys(numbers)),
                 "size": _offer_size(usual) if usual else "",

@@ -5,8 +5,13 @@ if (going) {
 }
 
 // What is being installed: each event is all that it has said. At the end the list is another.
-for (const said of document.querySelectorAll("pre[data-events]")) {
-  follow(said, (words) => { said.textContent = words; });
+for (const said of document.querySelectorAll("pre.install")) {
+  const show = (words) => {
+    said.textContent = words;
+    said.scrollTop = said.scrollHeight;
+  };
+  show(said.textContent);
+  if (said.dataset.events) follow(said, show);
 }
 
 function follow(shown, show) {
