@@ -79,6 +79,17 @@ def test_the_table_says_how_many_runs_do_not_count(tmp_path: Path, capsys: pytes
     assert "4 of 4, 2 disturbed" in capsys.readouterr().out
 
 
+def test_the_table_has_the_beginning_of_each_note(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("--results", results) == ExitCode.DONE
+    assert "note" not in capsys.readouterr().out
+    assert bundles("note", results / "old", "before the new disks, which we got on a Monday") == ExitCode.DONE
+    assert bundles("--results", results) == ExitCode.DONE
+    head, new, old = capsys.readouterr().out.splitlines()[-3:]
+    assert head.endswith("note")
+    assert new.endswith("Tiny")
+    assert old.endswith("before the new disks, which we got on a…")
+
+
 def test_what_is_said_before_the_verb_holds_after_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bundles("--results", results, "--json", "list") == ExitCode.DONE
     assert len(json.loads(capsys.readouterr().out)["bundles"]) == 2

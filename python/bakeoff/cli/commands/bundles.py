@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from ...report.answer import Answer
 
 
-#: Names of files in a sentence; --json has all.
+#: Names of files in a sentence, and letters of a note in the list; --json has all.
 LEFT_MAX = 20
+NOTE_MAX = 40
 
 
 def add(commands: Commands) -> None:
@@ -96,11 +97,20 @@ def run_list(options: argparse.Namespace) -> int:
         say(f"there are no bundles in {options.results}")
         return ExitCode.DONE
     rows = [[one.name, _date(one), one.state, one.runs_words, bytes_words(one.size_bytes), one.title] for one in found]
-    show(table(rows, ["bundle", "started (UTC)", "state", "runs", "size", "title"]))
+    head = ["bundle", "started (UTC)", "state", "runs", "size", "title"]
+    if any(one.note for one in found):
+        rows = [[*row, _brief(one.note)] for row, one in zip(rows, found, strict=True)]
+        head.append("note")
+    show(table(rows, head))
     for one in found:
         for words in one.damage:
             say(f"warning: {one.name}: {words}")
     return ExitCode.DONE
+
+
+def _brief(note: str) -> str:
+    words = " ".join(note.split())
+    return words if len(words) <= NOTE_MAX else f"{words[: NOTE_MAX - 1]}…"
 
 
 def _date(one: Listed) -> str:
