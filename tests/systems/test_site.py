@@ -222,6 +222,7 @@ def test_what_an_installation_says_is_followed_to_its_end(tmp_path: Path) -> Non
         (["--results", "nowhere"], "there is no folder nowhere"),
         (["--bind", "0.0.0.0"], "--bind needs --certificate and --key and --password-file"),
         (["--password-file", "x"], "it is for --bind"),
+        (["--allow-runs"], "it is for --bind"),
         (["--port", "70000"], "70000 is not a port"),
     ],
 )

@@ -1,5 +1,5 @@
-"""The editor of plans. All but the page itself is asked by its script, and answered in JSON; what is refused is an
-`error` of the same three fields as everywhere.
+"""The editor of plans. The page's script sends JSON and gets JSON. A refusal has an `error` with the fields of every
+error: what, where, hint.
 
 | address | what |
 |---|---|
@@ -44,8 +44,7 @@ _BODY_MAX_BYTES = 2 * MAX_BYTES + (16 << 10)
 
 
 class Editor:
-    """allowed: else nothing of it is there. A check reads files that the plan names, and may run a server's program to
-    know its settings."""
+    """allowed: if not, each address answers with 403, checks included: a check reads files that the plan names."""
 
     def __init__(self, results: Path, processes: Processes, *, allowed: bool) -> None:
         self._results = results.absolute()
@@ -102,7 +101,7 @@ class Editor:
         return {"name": name, "digest": digest}
 
     async def run(self, said: dict[str, Any]) -> dict[str, Any]:
-        """What costs or destroys more than a new run does needs the terminal: --allow-drop, --allow-cost, ..."""
+        """Plans that need --allow-drop, --allow-changes or --allow-cost are refused: those are for the terminal."""
         path = await run_in_threadpool(self._plans.unchanged, _text(said, "name"), _text(said, "digest"))
         flags = {"--together": said.get("together"), "--allow-disturbed": said.get("disturbed")}
         options = [flag for flag, wanted in flags.items() if wanted is True]
@@ -112,7 +111,7 @@ class Editor:
         return {"waits": "It has not begun yet. Once it has, it is in the list of bundles."}
 
     def _begin(self, path: Path, options: list[str]) -> tuple[Path, bool]:
-        """Its bundle, and whether it is there already. Raises BakeoffError, with what the command says."""
+        """Returns the new bundle, and whether it has begun. Raises BakeoffError with the command's message."""
         plan = read_plan(path, must_run=False)
         bundle = new_folder(self._results, plan.record.title)
         words = [sys.executable, "-P", "-m", "bakeoff", "run", str(path), "--out", str(bundle), "--quiet", *options]

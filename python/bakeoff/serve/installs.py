@@ -40,8 +40,8 @@ class Installs:
         return self._of.get(kind)
 
     def start(self, kind: str, version: str) -> None:
-        """version: "" for the newest; else the command says whether there is such a one. Nothing where one of this
-        kind goes on. Raises PlanError, BakeoffError."""
+        """version: "" for the newest. Does nothing while another installation of this kind goes on. Raises PlanError,
+        BakeoffError."""
         sources = SYSTEMS[kind].sources() if kind in SYSTEMS else None
         if sources is None or not sources.fetching():
             raise PlanError(f"there is no system {kind!r} to install")

@@ -1,6 +1,6 @@
-"""Plans as files: which the site's editor can begin from, what bakeoff says of a text, and saving one.
+"""Plans as files: those that the site's editor can begin from, what a dry run says of a text, and saving one.
 
-Only files below our folder are read and written, through no link, and none that would put a secret there.
+Reads and writes only files below its folder, follows no links, and saves no text with a secret.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Opened:
-    """digest: of the file that `save` may replace with it; "" where it is none of our folder."""
+    """digest: of its file, which `save` may replace; "" if it is not a file of the folder."""
 
     text: str
     name: str
@@ -55,8 +55,8 @@ class Opened:
 
 @dataclass(frozen=True)
 class Checked:
-    """error: what is wrong with the plan; line: where, from 1. unseen: existing systems that were not asked. refusals:
-    why others could not be."""
+    """error: what is wrong with the plan; line: where, from 1. unseen: existing systems that were not connected to.
+    refusals: why some could not be."""
 
     plan: ResolvedPlan | None = None
     dry: DryRun | None = None
@@ -67,7 +67,7 @@ class Checked:
 
 
 class FileExists(BakeoffError):
-    """digest: of the file that is there."""
+    """digest: of the existing file."""
 
     def __init__(self, what: str, *, where: str, digest: str) -> None:
         super().__init__(what, where=where, hint="replace it, or save under another name")
@@ -118,7 +118,7 @@ class Plans:
         return Opened(text, name, digest)
 
     def check(self, text: str, name: str, *, asking: bool) -> Checked:
-        """What a dry run says. asking: existing systems, too; else nothing is connected to."""
+        """What a dry run says. asking: connect to existing systems, too."""
         path = self._folder / (name if _NAME.fullmatch(name) else "plan.toml")
         try:
             plan = resolve(text, path.parent, path=path, must_run=False)
@@ -136,8 +136,8 @@ class Plans:
         return Checked(plan, dry, unseen=unseen, refusals=refusals)
 
     def save(self, text: str, name: str, replaces: str) -> str:
-        """Writes it, whole or not at all, and returns its digest. replaces: the digest of the file that this may take
-        the place of. FileExists: another is there. PlanError: it cannot be saved there, or at all."""
+        """Writes it, whole or not at all, and returns its digest. replaces: the digest of a file that it may overwrite.
+        Raises FileExists for another file, and PlanError for a name or a text that cannot be saved."""
         path = self._place(name)
         if secret := next((key for key in _TEXT_AT_KEY.findall(text) if names_a_secret(key)), None):
             hint = 'write { env = "NAME_OF_VARIABLE" } or { file = "path" }'
@@ -161,7 +161,7 @@ class Plans:
         return hashlib.sha256(data).hexdigest()
 
     def unchanged(self, name: str, digest: str) -> Path:
-        """The file of this plan. Raises PlanError where it is not what was saved."""
+        """The file of this plan. Raises PlanError if its digest is another."""
         path = self._place(name)
         try:
             if self._read(name)[1] == digest:
@@ -176,7 +176,7 @@ class Plans:
         return data.decode("utf-8-sig").replace("\r\n", "\n"), hashlib.sha256(data).hexdigest()
 
     def _place(self, name: str) -> Path:
-        """Where a plan of this name is, or may be made. Raises PlanError."""
+        """The path of a plan with this name, which need not exist. Raises PlanError."""
         if not _NAME.fullmatch(name):
             hint = "write letters, digits, - and _, and .toml at the end: my.toml, or plans/my.toml"
             raise PlanError("this cannot be the name of a plan", where=name[:100], hint=hint)

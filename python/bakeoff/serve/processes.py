@@ -49,7 +49,7 @@ class _Command:
 
 
 class Processes:
-    """Called from several threads. Plans have the priority of the moment at which this was made."""
+    """Called from several threads. Plans run with the priority that this process had when this was created."""
 
     def __init__(self) -> None:
         self._stopped: dict[Path, _Command] = {}
@@ -60,8 +60,8 @@ class Processes:
         self._starter.submit(lambda: None).result()
 
     def begin(self, bundle: Path, words: Sequence[str]) -> bool:
-        """Carries out a new plan, whose bundle this becomes, in our folder; it goes on also when we end. False: it has
-        not begun yet. BakeoffError, with what it said: it was refused."""
+        """Runs the command of a new plan that writes this bundle. It goes on also when we end. Returns whether it has
+        begun. Raises BakeoffError with its message if it is refused."""
         with self._starting:
             return self._start(bundle, _Command(list(words), os.getcwd(), dict(os.environ)), new=True)
 
@@ -84,8 +84,6 @@ class Processes:
             os.close(handle)
 
     def can_resume(self, bundle: Path) -> bool:
-        if (process := self._started.get(bundle)) is not None:
-            process.poll()  # else it stays a zombie
         command = self._stopped.get(bundle)
         return command is not None and bool(command.words) and not is_written(bundle)
 
@@ -108,10 +106,11 @@ class Processes:
             except OSError as error:
                 raise BakeoffError(f"cannot start {command.words[0]}: {error.strerror}") from None
             self._started[bundle] = process
+            threading.Thread(target=process.wait, daemon=True).start()  # else it stays a zombie
             give_up_s = time.monotonic() + _BEGINS_WITHIN_S
             while not _goes_on(bundle) and process.poll() is None and time.monotonic() < give_up_s:
                 time.sleep(0.05)
-            # What has measured may end so, too: a check failed.
+            # A run whose check failed ends with an error, too, and has a bundle.
             if process.poll() and not (new and (bundle / "bundle.json").exists()):
                 said.seek(0)
                 raise BakeoffError(said.read().decode(errors="replace").strip() or "it ended at once")

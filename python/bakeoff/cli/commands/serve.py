@@ -99,7 +99,8 @@ def _password(options: argparse.Namespace) -> str:
     """Of a server that others can reach; "" of one that only this machine can. Raises PlanError."""
     needed = {"--certificate": options.certificate, "--key": options.key, "--password-file": options.password_file}
     if options.bind is None:
-        if said := [name for name, path in needed.items() if path is not None]:
+        said = [name for name, path in needed.items() if path is not None] + ["--allow-runs"] * options.allow_runs
+        if said:
             raise PlanError("it is for --bind, which is not given", where=said[0])
         return ""
     if lacking := [name for name, path in needed.items() if path is None]:
