@@ -11,8 +11,8 @@ def test_a_plan_verifies_only_where_it_says_so_and_then_has_defaults() -> None:
     assert read().verify is None
     assert "verify" not in read().record.resolved
     found = read(rest="[verify]")
-    assert found.verify == VerifyTable(seconds=6.0, tries=3, schedules=[], probe=False)
-    assert found.record.resolved["verify"] == {"seconds": 6.0, "tries": 3, "schedules": [], "probe": False}
+    assert found.verify == VerifyTable(seconds=None, tries=3, schedules=[], probe=False)
+    assert found.record.resolved["verify"] == {"tries": 3, "schedules": [], "probe": False}
 
 
 def test_verifying_is_no_part_of_what_a_cell_is() -> None:

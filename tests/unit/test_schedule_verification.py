@@ -12,9 +12,10 @@ from bakeoff.bundle.write import BundleWriter
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.records.bundle import FactsRecord
 from bakeoff.model.records.verification import VerificationRecord
+from bakeoff.plan.document.tables import VerifyTable
 from bakeoff.plan.dry_run.estimates import verify_s
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.plan.verify import Subject, subjects, why_not
+from bakeoff.plan.verify import Span, Subject, span, subjects, why_not
 from bakeoff.schedule import conductor
 from bakeoff.schedule.conductor import Conductor, View
 from bakeoff.schedule.verification import staleness_probe
@@ -86,12 +87,31 @@ def test_every_level_is_that_of_the_system() -> None:
 
 def test_the_time_of_checks_is_estimated_by_what_is_asked() -> None:
     sqlite, redb, *_ = subjects(plan())
-    whole = plan().verify
-    short = plan(verify="[verify]\nseconds = 0\ntries = 1\nschedules = ['P4']").verify
-    assert whole is not None
-    assert short is not None
-    assert verify_s(redb, short) == 0 < verify_s(redb, whole) < 10
-    assert verify_s(sqlite, short) < 1 < 24 < verify_s(sqlite, whole) < 60
+    whole, short = VerifyTable(seconds=6), VerifyTable(seconds=0, tries=1, schedules=["P4"])
+    assert verify_s(plan(), redb, short) == (0, 0)
+    assert verify_s(plan(), sqlite, short)[0] < 1
+    assert verify_s(plan(), redb, whole) == pytest.approx((6.2, 6.2))
+    expected_s, most_s = verify_s(plan(), sqlite, whole)
+    assert 24 < expected_s == most_s < 30
+    quick = read("threads = [1, 2]", systems=BOTH, measure="warm_up = 0\nwindow = '1s'", rest="[verify]")
+    expected_s, most_s = verify_s(quick, subjects(quick)[0], VerifyTable())
+    assert expected_s < 10 < 24 < most_s < 30
+
+
+@pytest.mark.parametrize(
+    ("window", "of_sqlite_s", "of_redb_s"),
+    # Two cells, 5 repetitions: a tenth is the window. SQLite: less 2.1 s for schedules, in 4 parts.
+    [("1s", 0.5, 1.0), ("10s", 1.975, 6.0), ("10m", 6.0, 6.0)],
+)
+def test_checks_take_a_tenth_of_the_measured_time_or_what_a_verdict_needs(
+    window: str, of_sqlite_s: float, of_redb_s: float
+) -> None:
+    measure = f"durability = 'none'\nwarm_up = 0\nwindow = '{window}'\nrepetitions = 5"
+    asked = read("threads = [1, 2]", systems=BOTH, measure=measure, rest="[verify]")
+    sqlite, redb, *_ = subjects(asked)
+    assert span(asked, sqlite, VerifyTable()) == Span(6.0, pytest.approx(of_sqlite_s))
+    assert span(asked, redb, VerifyTable()) == Span(6.0, pytest.approx(of_redb_s))
+    assert span(asked, sqlite, VerifyTable(seconds=3)) == Span(3.0)
 
 
 class Heard(View):

@@ -17,7 +17,7 @@ use bakeoff_model::driver::{Driver, Make, object};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
+use bakeoff_model::run::{ExperimentSpec, Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::sql_records::SqlRecords;
 use bakeoff_model::time::{deadline_ns, now_ns};
@@ -81,12 +81,21 @@ const OFFERS: Offers = Offers::of(&[
 ]);
 
 pub fn driver(spec: &RunSpec) -> Result<SqliteDriver, Trouble> {
-    SqliteDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
+    let driver = SqliteDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())?;
+    Ok(SqliteDriver {
+        waits_briefly: matches!(
+            spec.experiment,
+            Some(ExperimentSpec::Isolation { .. } | ExperimentSpec::Transactions { .. })
+        ),
+        ..driver
+    })
 }
 
 pub struct SqliteDriver {
     spec: SqliteSpec,
     busy_timeout: Duration,
+    /// For a lock, between two tries.
+    waits_briefly: bool,
 }
 
 impl SqliteDriver {
@@ -112,7 +121,11 @@ impl SqliteDriver {
             ));
         }
         let busy_timeout = timeout.min(Duration::from_millis(i32::MAX as u64));
-        Ok(Self { spec, busy_timeout })
+        Ok(Self {
+            spec,
+            busy_timeout,
+            waits_briefly: false,
+        })
     }
 }
 
@@ -137,9 +150,11 @@ impl Driver for SqliteDriver {
             error.message = format!("could not open the SQLite database {path}: {}", error.message);
             error
         })?;
-        connection
-            .busy_timeout(self.busy_timeout)
-            .map_err(|error| op_error(&error))?;
+        match self.waits_briefly {
+            true => connection.busy_handler(Some(wait_briefly)),
+            false => connection.busy_timeout(self.busy_timeout),
+        }
+        .map_err(|error| op_error(&error))?;
         let kept = connection.authorizer(Some(|context: AuthContext<'_>| authorize(context.action)));
         kept.map_err(|error| op_error(&error))?;
         pragmas::apply(&connection, path, &self.spec.pragmas, self.busy_timeout)?;
@@ -154,6 +169,15 @@ impl Driver for SqliteDriver {
         }))
     }
 }
+
+/// Where sessions shall meet: SQLite's own handler waits up to 100 ms after the lock has been given up. tries: so far.
+fn wait_briefly(tries: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    tries < LOCK_LIMIT_MS
+}
+
+/// As that of other systems in `bakeoff verify`.
+const LOCK_LIMIT_MS: i32 = 3000;
 
 /// A session stays in its file: it attaches no other. (VACUUM takes one without a name, for as long as it works.)
 fn authorize(action: AuthAction<'_>) -> Authorization {

@@ -1,16 +1,20 @@
 //! Rounds in which several sessions write one row at the same time, on all nodes that take writes; and what every node holds
 //! once nobody writes any more. The judge: `bakeoff_histories::convergence`.
 use crate::actor::{Acting, Actor, Reply, ended};
+use crate::log::Span;
 use crate::shared::Own;
 use crate::versions::{At, Versions};
 use crate::{Stage, place_of, versions};
-use bakeoff_histories::convergence::{Effect, Report, Round, Rows, Sample, Terms, Write, judge};
+use bakeoff_histories::convergence::{
+    CONFLICTS_MIN, Effect, Report, Round, Rows, Sample, Terms, Write, judge,
+};
 use bakeoff_histories::record::Outcome as Ended;
 use bakeoff_measure::Sink;
 use bakeoff_model::driver::AnyClient;
 use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::time::now_ns;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,19 +27,22 @@ const LATER: usize = 5;
 const LATER_PAUSE_MAX: Duration = Duration::from_secs(1);
 const POLL_MIN: Duration = Duration::from_millis(5);
 const SHOWN_EVERY: u64 = 25;
+/// Read with one timeout: by key they take as many round trips.
+const BATCH: u64 = 25;
 
 pub struct Convergence<S> {
     pub stage: Arc<Stage<S>>,
-    pub duration: Duration,
+    pub span: Span,
     pub deadline: Duration,
     pub session_setup: Vec<String>,
 }
 
 /// What a session is asked to do.
+#[derive(Clone)]
 pub enum Act {
     Write(u64, Effect),
-    /// What it finds of the first keys.
-    Read(u64),
+    /// What it finds of these keys.
+    Read(Range<u64>),
 }
 
 impl<S: Versions> Acting for At<S> {
@@ -56,7 +63,7 @@ impl<S: Versions> Acting for At<S> {
     async fn carry_out(&mut self, act: &Act) -> Reply<Option<Rows>> {
         let (session, prepared) = (&mut self.session, &self.prepared);
         let call_ns = now_ns();
-        let answer = match *act {
+        let answer = match act.clone() {
             Act::Write(key, Effect::Set(value)) => {
                 session.write_version(prepared, key, value).await.map(|()| None)
             }
@@ -94,7 +101,17 @@ impl<S: Versions> Convergence<S> {
         let begun = Instant::now();
         let mut rounds = vec![];
         for key in 0..ROUNDS {
-            if begun.elapsed() > self.duration || self.stage.control.is_stopped() {
+            if begun.elapsed() > self.span.at_most || self.stage.control.is_stopped() {
+                break;
+            }
+            let is_enough = || {
+                rounds
+                    .iter()
+                    .filter(|round: &&Round| round.has_conflict())
+                    .count() as u64
+                    >= CONFLICTS_MIN
+            };
+            if begun.elapsed() > self.span.enough_after && is_enough() {
                 break;
             }
             if key % SHOWN_EVERY == 0 {
@@ -197,7 +214,7 @@ impl<S: Versions> Convergence<S> {
             sleep((begun.elapsed() / 20).max(POLL_MIN));
         }
         for _ in 0..LATER {
-            sleep(LATER_PAUSE_MAX.min(self.duration / LATER as u32));
+            sleep(LATER_PAUSE_MAX.min(self.span.enough_after / LATER as u32));
             samples.push(self.sample(&mut readers, keys));
         }
         Ok(samples)
@@ -205,6 +222,15 @@ impl<S: Versions> Convergence<S> {
 
     fn reader(&self, node: usize) -> Result<Actor<At<S>>, Trouble> {
         Actor::open(&self.stage, node, node, &self.session_setup)
+    }
+
+    /// Of the last read.
+    fn rows(&self, reader: &mut Option<Actor<At<S>>>) -> Option<Rows> {
+        let reply = reader.as_ref()?.reply(self.stage.timeout);
+        if reply.as_ref().is_none_or(|reply| reply.is_lost) {
+            *reader = None;
+        }
+        reply?.answer
     }
 
     /// A session that was lost, or had no answer in time, is replaced before the next sample, if its node can be reached.
@@ -215,17 +241,18 @@ impl<S: Versions> Convergence<S> {
             }
         }
         let asked_ns = now_ns() as i64;
-        for reader in readers.iter().flatten() {
-            reader.ask(Act::Read(keys));
-        }
-        let rows = |reader: &mut Option<Actor<At<S>>>| {
-            let reply = reader.as_ref()?.reply(self.stage.timeout);
-            if reply.as_ref().is_none_or(|reply| reply.is_lost) {
-                *reader = None;
+        let mut nodes: Vec<Option<Rows>> = readers.iter().map(|_| Some(Rows::new())).collect();
+        for first in (0..keys).step_by(BATCH as usize) {
+            for reader in readers.iter().flatten() {
+                reader.ask(Act::Read(first..keys.min(first + BATCH)));
             }
-            reply?.answer
-        };
-        let nodes = readers.iter_mut().map(rows).collect();
+            for (reader, rows) in readers.iter_mut().zip(&mut nodes) {
+                match (self.rows(reader), rows.as_mut()) {
+                    (Some(more), Some(rows)) => rows.extend(more),
+                    _ => *rows = None,
+                }
+            }
+        }
         Sample {
             asked_ns,
             at_ns: now_ns() as i64,

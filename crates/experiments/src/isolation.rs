@@ -5,7 +5,7 @@ pub mod schedules;
 mod tests;
 
 use crate::actor::{Act, Actor};
-use crate::play::{Patience, Play, Step};
+use crate::play::{Patience, Play, Pulse, Step};
 use crate::shared::{Own, Table};
 use crate::{Stage, place_of, silent};
 use bakeoff_measure::{Sink, words};
@@ -49,6 +49,7 @@ impl Isolation {
     ) -> Result<IsolationEvidence, Trouble> {
         let first = place_of(&self.stage, 0);
         let keeper = Actor::open(&self.stage, 0, first, &self.session_setup)?;
+        let pulse = Pulse::new(Actor::open(&self.stage, 0, first, &self.session_setup)?);
         self.stage.tell_ready(sink, 1, begun_ns);
         let mut evidence = IsolationEvidence::default();
         for schedule in chosen {
@@ -57,7 +58,7 @@ impl Isolation {
                 if self.stage.control.is_stopped() {
                     return Ok(evidence);
                 }
-                tries.push(self.once(&keeper, schedule)?);
+                tries.push(self.once(&keeper, &pulse, schedule)?);
                 sink(Event::Progress(Progress {
                     elapsed_s: (now_ns() - begun_ns) as f64 / 1e9,
                     done: evidence.schedules.len() as u64,
@@ -72,7 +73,7 @@ impl Isolation {
         Ok(evidence)
     }
 
-    fn once(&self, keeper: &Actor, schedule: &Schedule) -> Result<ScheduleTry, Trouble> {
+    fn once(&self, keeper: &Actor, pulse: &Pulse, schedule: &Schedule) -> Result<ScheduleTry, Trouble> {
         self.keep(keeper, Act::Write(format!("DELETE FROM {TABLE}")))?;
         self.keep(
             keeper,
@@ -84,6 +85,7 @@ impl Isolation {
         let actors: Vec<Actor> = (1..=schedule.sessions()).map(open).collect::<Result<_, _>>()?;
         let patience = Patience {
             blocked_after: self.blocked_after,
+            pulse,
             at_most: self.stage.timeout,
         };
         let steps = Play::new(&actors, patience).run(&script);

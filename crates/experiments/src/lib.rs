@@ -5,6 +5,7 @@
 //! - [`play`]: several of them by a script, with the blocked ones waiting;
 //! - [`isolation`]: scripts that provoke the anomalies by which levels of isolation are defined;
 //! - [`transactions`]: random ones, whose history is judged;
+//! - [`log`]: what their sessions have recorded, and when that is enough;
 //! - [`staleness`]: versions that are written and read on every node;
 //! - [`staleness_probe`]: the same next to a load; [`versions`]: what both do alike.
 //! - [`ledger`]: inserts, of which a crash may take some; on records, so systems without SQL have it, too.
@@ -13,6 +14,7 @@ mod actor;
 mod convergence;
 mod isolation;
 mod ledger;
+mod log;
 mod play;
 mod shared;
 mod staleness;
@@ -32,6 +34,7 @@ use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{ExperimentSpec, RunSpec, RunnerKind};
+use log::Span;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -151,6 +154,7 @@ pub fn execute(
         ExperimentSpec::Transactions {
             sessions,
             seconds,
+            enough_after_s,
             claim,
             session_setup,
             folder,
@@ -158,7 +162,7 @@ pub fn execute(
         } => Ok(transactions::Transactions {
             stage: stage.clone(),
             sessions: (*sessions).max(1),
-            duration: Duration::from_secs_f64(*seconds),
+            span: Span::new(*seconds, *enough_after_s),
             claim: claim.as_deref().map(level).transpose()?,
             session_setup: session_setup.clone(),
             folder: folder.clone(),
@@ -215,6 +219,7 @@ pub fn execute_on_records(
 fn staleness<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, Trouble> {
     let Some(ExperimentSpec::Staleness {
         seconds,
+        enough_after_s,
         writes_per_s,
         reads_per_s,
         claims,
@@ -226,7 +231,7 @@ fn staleness<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, T
     };
     staleness::Staleness {
         stage: stage.clone(),
-        duration: Duration::from_secs_f64(*seconds),
+        span: Span::new(*seconds, *enough_after_s),
         writes_per_s: *writes_per_s,
         reads_per_s: *reads_per_s,
         claims: versions::claims(claims, "run.json: experiment.claims")?,
@@ -239,6 +244,7 @@ fn staleness<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, T
 fn convergence<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value, Trouble> {
     let Some(ExperimentSpec::Convergence {
         seconds,
+        enough_after_s,
         deadline_s,
         session_setup,
     }) = &stage.spec.experiment
@@ -247,7 +253,7 @@ fn convergence<S: Versions>(stage: &Arc<Stage<S>>, sink: &Sink) -> Result<Value,
     };
     let report = convergence::Convergence {
         stage: stage.clone(),
-        duration: Duration::from_secs_f64(*seconds),
+        span: Span::new(*seconds, *enough_after_s),
         deadline: Duration::from_secs_f64(*deadline_s),
         session_setup: session_setup.clone(),
     }

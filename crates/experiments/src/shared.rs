@@ -1,12 +1,11 @@
-//! What experiments with histories have in common: their table, waiting for their sessions, and the file of a history.
+//! What experiments with histories have in common: their table, and the file of a history.
 use crate::actor::open;
 use crate::{Stage, defect, place_of, silent};
 use bakeoff_histories::History;
 use bakeoff_histories::record::Record;
-use bakeoff_measure::{Sink, words};
+use bakeoff_measure::words;
 use bakeoff_model::any::{AnyRecords, AnySql};
 use bakeoff_model::driver::AnyClient;
-use bakeoff_model::event::{Event, Progress};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::record::{RecordSession, TableSpec};
@@ -16,8 +15,7 @@ use bakeoff_model::value::Value;
 use std::cell::Cell;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An experiment's own table.
 pub struct Table<'a> {
@@ -180,44 +178,6 @@ pub fn found(rows: Option<u64>) -> Result<(), OpError> {
         Some(0) => Err(OpError::fail(FailClass::Other, "ROWS", "the update found no row")),
         _ => Ok(()),
     }
-}
-
-/// Waits for what each session has recorded, and shows at the begin, every second and at the end how many seconds have passed.
-/// `stop` of the controller ends the wait early: sessions see it, too.
-pub fn gather<S>(
-    stage: &Stage<S>,
-    sink: &Sink,
-    results: &Receiver<Result<Vec<Record>, Trouble>>,
-    sessions: usize,
-    duration: Duration,
-) -> Result<Vec<Record>, Trouble> {
-    let begun = Instant::now();
-    let patience = duration + 3 * stage.timeout;
-    let seconds = |done: f64| {
-        let total = duration.as_secs_f64().ceil() as u64;
-        sink(Event::Progress(Progress {
-            elapsed_s: begun.elapsed().as_secs_f64(),
-            done: (done as u64).min(total),
-            total,
-        }));
-    };
-    seconds(0.0);
-    let (mut all, mut ended) = (vec![], 0);
-    while ended < sessions {
-        match results.recv_timeout(Duration::from_secs(1)) {
-            Ok(records) => {
-                all.append(&mut records?);
-                ended += 1;
-            }
-            Err(RecvTimeoutError::Timeout) if begun.elapsed() < patience => {
-                seconds(begun.elapsed().as_secs_f64());
-            }
-            Err(RecvTimeoutError::Timeout) => return Err(silent(stage, "a session has no answer")),
-            Err(RecvTimeoutError::Disconnected) => return Err(words::worker_died()),
-        }
-    }
-    seconds(f64::INFINITY);
-    Ok(all)
 }
 
 /// A line of JSON for each record, in `FOLDER/NAME.jsonl`; without a folder nothing.

@@ -1,10 +1,11 @@
 //! Sessions that write and read versions of a few keys, on every node of a system: how old is what is read, and what may a
 //! session expect of its own past. The judge: `bakeoff_histories::register`.
-use crate::shared::{Own, gather, write_history};
+use crate::log::{Log, Span};
+use crate::shared::{Own, write_history};
 use crate::versions::{At, KEYS, Versions, judged, record};
 use crate::{Stage, place_of, versions};
-use bakeoff_histories::record::{MicroOp, Record};
-use bakeoff_histories::register::Claims;
+use bakeoff_histories::record::{MicroOp, Outcome, Record};
+use bakeoff_histories::register::{Claims, judge};
 use bakeoff_measure::{Sink, threads};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::random::SplitMix64;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 pub struct Staleness<S> {
     pub stage: Arc<Stage<S>>,
-    pub duration: Duration,
+    pub span: Span,
     pub writes_per_s: f64,
     /// Of each reader.
     pub reads_per_s: f64,
@@ -79,29 +80,30 @@ impl<S: Versions> Staleness<S> {
     }
 
     fn records(&self, roles: &[Role], keys: u64, sink: &Sink) -> Result<Vec<Record>, Trouble> {
-        let (done, results) = channel();
+        let log = Arc::new(Log::new(self.span));
+        let (done, ends) = channel();
         for (number, role) in (0u32..).zip(roles) {
-            let (done, stage, role) = (done.clone(), self.stage.clone(), role.clone());
+            let (done, stage, role, log) = (done.clone(), self.stage.clone(), role.clone(), log.clone());
             let setup = self.session_setup.clone();
             let rate = match role {
                 Role::Reader { .. } => self.reads_per_s,
                 Role::Writer { .. } | Role::Client { .. } => self.writes_per_s,
             };
-            let user = User {
+            let mut user = User {
                 number,
                 role,
                 keys,
                 rate,
-                duration: self.duration,
+                recorded: 0,
+                log,
             };
             threads::spawn("session", "", move || {
-                let mut records = vec![];
-                let lives = stage.block_on(user.live(&stage, &setup, &mut records));
-                let _ = done.send(lives.map(|()| records));
+                let _ = done.send(stage.block_on(user.live(&stage, &setup)));
             })?;
         }
         drop(done);
-        gather(&self.stage, sink, &results, roles.len(), self.duration)
+        let sufficiency = |history: &_| Some(judge(history, &Claims::default()).ok()?.sufficiency());
+        log.gather(&self.stage, sink, &ends, roles.len(), self.span, sufficiency)
     }
 }
 
@@ -110,16 +112,12 @@ struct User {
     role: Role,
     keys: u64,
     rate: f64,
-    duration: Duration,
+    recorded: usize,
+    log: Arc<Log>,
 }
 
 impl User {
-    async fn live<S: Versions>(
-        &self,
-        stage: &Stage<S>,
-        setup: &[String],
-        records: &mut Vec<Record>,
-    ) -> Result<(), Trouble> {
+    async fn live<S: Versions>(&mut self, stage: &Stage<S>, setup: &[String]) -> Result<(), Trouble> {
         let client = stage.driver.open(self.number as usize).await?;
         let (writes, reads) = match &self.role {
             Role::Writer { node } => (Some(*node), vec![]),
@@ -132,9 +130,8 @@ impl User {
         }
         let readers = places.len() - usize::from(writes.is_some());
         let mut random = SplitMix64(stage.spec.seed ^ (u64::from(self.number) << 32));
-        let until_ns = now_ns() + self.duration.as_nanos() as u64;
         let (mut due_ns, mut version, mut turn) = (now_ns(), 0, 0);
-        while due_ns < until_ns && !stage.control.is_stopped() {
+        while self.log.goes_on(stage) {
             sleep_until(due_ns).await;
             // What is overdue falls due now: the session goes on as fast as it is answered.
             due_ns = (due_ns + (random.exponential() / self.rate * 1e9) as u64).max(now_ns());
@@ -147,13 +144,13 @@ impl User {
                     Role::Client { key, .. } => key,
                     _ => any,
                 };
-                self.write(&mut places[readers], key, version, records).await;
+                self.write(&mut places[readers], key, version).await;
             }
             // What depends on another's write is read before that.
             match self.role {
                 Role::Client { key, .. } => {
-                    self.read(&mut places[reads], key, records).await;
-                    self.read(&mut places[reads], any, records).await;
+                    self.read(&mut places[reads], key).await;
+                    self.read(&mut places[reads], any).await;
                 }
                 Role::Reader { .. } => {
                     // A client's, or another of the writer's.
@@ -161,8 +158,8 @@ impl User {
                         true => KEYS + random.below(self.keys - KEYS),
                         false => random.below(KEYS),
                     };
-                    self.read(&mut places[reads], first, records).await;
-                    self.read(&mut places[reads], any, records).await;
+                    self.read(&mut places[reads], first).await;
+                    self.read(&mut places[reads], any).await;
                 }
                 Role::Writer { .. } => {}
             }
@@ -176,15 +173,21 @@ impl User {
         Ok(())
     }
 
-    async fn write<S: Versions>(&self, at: &mut At<S>, key: u64, version: i64, records: &mut Vec<Record>) {
+    async fn write<S: Versions>(&mut self, at: &mut At<S>, key: u64, version: i64) {
         let call_ns = now_ns();
         let done = (at.write(key, version).await, MicroOp::Write(key, version));
-        records.push(record(self.number, at.node, records.len(), call_ns, done));
+        self.record(at.node, call_ns, done);
     }
 
-    async fn read<S: Versions>(&self, at: &mut At<S>, key: u64, records: &mut Vec<Record>) {
+    async fn read<S: Versions>(&mut self, at: &mut At<S>, key: u64) {
         let call_ns = now_ns();
         let done = at.read(key).await;
-        records.push(record(self.number, at.node, records.len(), call_ns, done));
+        self.record(at.node, call_ns, done);
+    }
+
+    fn record(&mut self, node: usize, call_ns: u64, done: (Outcome, MicroOp)) {
+        self.log
+            .add(record(self.number, node, self.recorded, call_ns, done));
+        self.recorded += 1;
     }
 }

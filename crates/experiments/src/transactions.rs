@@ -4,12 +4,14 @@ mod bank;
 mod lists;
 
 use crate::actor::{ended, open};
-use crate::shared::{Own, Table, gather, history, write_history};
+use crate::log::{Log, Span};
+use crate::shared::{Own, Table, history, write_history};
 use crate::{Stage, defect, place_of};
 use bakeoff_histories::History;
 use bakeoff_histories::bank::Bank;
 use bakeoff_histories::level::{Level, Order};
 use bakeoff_histories::record::{MicroOp, Outcome as Ended, Phase, Record};
+use bakeoff_histories::verdict::Sufficiency;
 use bakeoff_measure::{Sink, threads, words};
 use bakeoff_model::any::AnySql;
 use bakeoff_model::driver::AnyClient;
@@ -31,7 +33,7 @@ pub struct Transactions {
     pub stage: Arc<Stage>,
     pub sessions: u32,
     /// Of each kind of transaction.
-    pub duration: Duration,
+    pub span: Span,
     pub claim: Option<Level>,
     pub session_setup: Vec<String>,
     /// Where histories are written, a file each.
@@ -66,6 +68,8 @@ trait Kind: Send + Sync + 'static {
     /// Everything that the table holds at the end.
     async fn read_all(&self, session: &mut AnySql) -> Result<Vec<MicroOp>, OpError>;
     fn judge(&self, history: &History, claim: Option<Level>) -> Result<Value, String>;
+    /// Of a history so far; `None` where it cannot be judged.
+    fn sufficiency(&self, history: &History) -> Option<Sufficiency>;
 }
 
 impl Transactions {
@@ -135,19 +139,20 @@ impl Transactions {
 
     /// Of all sessions, once the time is over.
     fn records<K: Kind>(&self, kind: &Arc<K>, sink: &Sink) -> Result<Vec<Record>, Trouble> {
-        let until = Instant::now() + self.duration;
-        let (done, results) = channel();
+        let log = Arc::new(Log::new(self.span));
+        let (done, ends) = channel();
         for number in 0..self.sessions {
-            let (kind, done, stage) = (kind.clone(), done.clone(), self.stage.clone());
+            let (kind, done, stage, log) = (kind.clone(), done.clone(), self.stage.clone(), log.clone());
             let setup = self.session_setup.clone();
             threads::spawn("session", ", or verify with fewer sessions", move || {
-                let mut records = vec![];
-                let lives = stage.block_on(user(&stage, &*kind, number, &setup, until, &mut records));
-                let _ = done.send(lives.map(|()| records));
+                let _ = done.send(stage.block_on(user(&stage, &*kind, number, &setup, &log)));
             })?;
         }
         drop(done);
-        gather(&self.stage, sink, &results, self.sessions as usize, self.duration)
+        let sessions = self.sessions as usize;
+        log.gather(&self.stage, sink, &ends, sessions, self.span, |history| {
+            kind.sufficiency(history)
+        })
     }
 }
 
@@ -157,14 +162,13 @@ async fn user<K: Kind>(
     kind: &K,
     number: u32,
     setup: &[String],
-    until: Instant,
-    records: &mut Vec<Record>,
+    log: &Log,
 ) -> Result<(), Trouble> {
     let client = stage.driver.open(number as usize).await?;
     let endpoint = place_of(stage, number as usize);
     let mut random = SplitMix64(stage.spec.seed ^ (u64::from(number) << 32));
-    let (mut at_hand, mut was_open) = (None, false);
-    while Instant::now() < until && !stage.control.is_stopped() {
+    let (mut at_hand, mut was_open, mut index) = (None, false, 0);
+    while log.goes_on(stage) {
         let (session, prepared) = match &mut at_hand {
             Some(both) => both,
             None => match ready_session(stage, kind, &*client, endpoint, setup).await {
@@ -190,16 +194,17 @@ async fn user<K: Kind>(
             None if commits.get() => (Ended::Unknown, true),
             None => (Ended::Fail, true),
         };
-        records.push(Record {
+        log.add(Record {
             session: number,
             node: endpoint as u32,
-            index: records.len() as u64,
+            index,
             phase: Phase::Load,
             outcome,
             call_ns,
             return_ns: now_ns() as i64,
             ops,
         });
+        index += 1;
         if lost {
             at_hand = None;
         }

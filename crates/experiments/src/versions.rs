@@ -14,6 +14,8 @@ use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::time::now_ns;
 use std::collections::BTreeMap;
+use std::ops::Range;
+
 pub const TABLE: &str = "bakeoff_probe";
 /// That any session reads.
 pub const KEYS: u64 = 16;
@@ -45,11 +47,11 @@ pub trait Versions: Sized + 'static {
     /// Only where it `ADDS`.
     async fn add(&mut self, key: u64, amount: i64) -> Result<(), OpError>;
     async fn delete_key(&mut self, key: u64) -> Result<(), OpError>;
-    /// Those that exist of the first keys.
+    /// Those of these keys that exist.
     async fn read_keys(
         &mut self,
         prepared: &Self::Prepared,
-        keys: u64,
+        keys: Range<u64>,
     ) -> Result<BTreeMap<u64, i64>, OpError>;
     /// Makes the table with this many keys, each with 0 as its value, on every node.
     fn create_keys(stage: &Stage<Self>, setup: &[String], keys: u64) -> Result<(), Trouble>;

@@ -8,6 +8,7 @@ use bakeoff_model::run::RunSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The evidence of one experiment on three nodes.
 fn evidence(options: &Value, level: &str, experiment: Value) -> Value {
@@ -169,4 +170,21 @@ fn crashed_and_cut_off_nodes_leave_outcomes_unknown_and_break_no_promise() {
     assert_ne!(lists["verdict"], "VIOLATED", "{lists:#}");
     let report = reads(&faulty, 1.0);
     assert_ne!(report["verdict"], "VIOLATED", "{report:#}");
+}
+
+#[test]
+fn an_experiment_ends_once_a_verdict_is_possible_or_out_of_reach() {
+    let begun = Instant::now();
+    let early =
+        json!({ "kind": "transactions", "seconds": 60, "enough_after_s": 0.1, "claim": "serializable" });
+    for (kind, report) in evidence(&json!({}), "serializable", early).as_object().unwrap() {
+        assert_eq!(report["verdict"], "HELD", "{kind}: {report:#}");
+    }
+    let rare = json!({
+        "kind": "staleness", "seconds": 60, "enough_after_s": 0.1, "writes_per_s": 5, "reads_per_s": 5,
+        "claims": { "staleness": "none" },
+    });
+    let report = evidence(&json!({}), "serializable", rare);
+    assert_eq!(report["verdict"], "INCONCLUSIVE");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }

@@ -15,7 +15,7 @@ use crate::findings::{Finding, Findings};
 use crate::history::{History, Key, Op, Transaction, TransactionId};
 use crate::level::Level;
 use crate::record::{Outcome, Phase};
-use crate::verdict::{COMMITTED_MIN, CONFLICT_SHARE_MIN, Verdict, upper_bound};
+use crate::verdict::{Sufficiency, Verdict, upper_bound};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +61,13 @@ pub struct Report {
     /// Transfers that ran while another session's transfer had an account in common.
     pub in_conflict: u64,
     pub findings: Vec<Finding<&'static str>>,
+}
+
+impl Report {
+    /// Without the last reading.
+    pub fn sufficiency(&self) -> Sufficiency {
+        Sufficiency::of_conflicts(self.transfers, self.in_conflict)
+    }
 }
 
 pub fn judge(history: &History, bank: Bank, claim: Option<Level>) -> Report {
@@ -127,9 +134,7 @@ pub fn judge(history: &History, bank: Bank, claim: Option<Level>) -> Report {
     let violated = claim.is_some_and(|level| {
         (level >= Level::Snapshot && (bad_reads > 0 || drifts)) || (variant == Variant::Relative && drifts)
     });
-    let exposed = acknowledged >= COMMITTED_MIN
-        && in_conflict as f64 >= CONFLICT_SHARE_MIN * acknowledged as f64
-        && drift.is_some();
+    let exposed = Sufficiency::of_conflicts(acknowledged, in_conflict).is_enough() && drift.is_some();
     Report {
         verdict: Verdict::of(claim.is_some(), violated, exposed),
         claim,

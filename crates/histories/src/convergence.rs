@@ -117,7 +117,7 @@ pub struct Report {
 }
 
 /// Fewer rounds with a conflict decide nothing.
-const CONFLICTS_MIN: u64 = 100;
+pub const CONFLICTS_MIN: u64 = 100;
 const EXAMPLES_MAX: usize = 20;
 
 /// samples: by time, all read after the last write. What differs, or is missing, counts only in a sample that was begun after
@@ -220,7 +220,8 @@ impl Round {
         self.ends(|_| false)
     }
 
-    fn has_conflict(&self) -> bool {
+    /// Several sessions wrote it at the same time.
+    pub fn has_conflict(&self) -> bool {
         self.writes.iter().enumerate().any(|(at, one)| {
             self.writes[at + 1..].iter().any(|other| {
                 one.session != other.session

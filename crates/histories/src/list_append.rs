@@ -24,7 +24,7 @@ use crate::graph::{Graph, Kind};
 use crate::history::History;
 use crate::level::{Anomaly, Level, Order, implied};
 use crate::record::Outcome;
-use crate::verdict::{COMMITTED_MIN, CONFLICT_SHARE_MIN, Verdict, upper_bound};
+use crate::verdict::{Sufficiency, Verdict, upper_bound};
 use versions::Versions;
 
 #[derive(Clone, Debug, Serialize)]
@@ -87,8 +87,8 @@ impl Exposure {
         exposure
     }
 
-    fn is_enough(&self) -> bool {
-        self.committed >= COMMITTED_MIN && self.in_conflict_share >= CONFLICT_SHARE_MIN
+    pub fn sufficiency(&self) -> Sufficiency {
+        Sufficiency::of_conflicts(self.committed, self.in_conflict)
     }
 }
 
@@ -112,7 +112,7 @@ pub fn judge(history: &History, claim: Option<Level>, order: Order) -> Result<Re
         verdict: Verdict::of(
             claim.is_some(),
             !violations.is_empty(),
-            finished && exposure.is_enough(),
+            finished && exposure.sufficiency().is_enough(),
         ),
         claim,
         order,

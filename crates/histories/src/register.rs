@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::findings::{Finding, Findings};
 use crate::history::History;
 use crate::record::Outcome;
-use crate::verdict::Verdict;
+use crate::verdict::{COMMITTED_MIN, Sufficiency, Verdict};
 use guarantees::Guarantee;
 use registers::Register;
 use staleness::Staleness;
@@ -42,6 +42,23 @@ pub struct Report {
     pub linearizable: zones::Report,
     /// Everything that was found, whether claimed or not.
     pub findings: Vec<Finding<&'static str>>,
+}
+
+impl Report {
+    /// Of that check which has seen the least.
+    pub fn sufficiency(&self) -> Sufficiency {
+        let exposed = self.staleness.exposed.min(self.linearizable.exposed);
+        let checks = self
+            .guarantees
+            .iter()
+            .map(|one| one.pinned.checks + one.roving.checks);
+        let of_checks = checks.map(|checks| Sufficiency::of(checks, COMMITTED_MIN));
+        let of_reads = Sufficiency::of(exposed, EXPOSED_MIN);
+        of_checks.fold(
+            of_reads,
+            |least, one| if one.amount < least.amount { one } else { least },
+        )
+    }
 }
 
 /// Reads decide little about staleness unless they begin soon after a write was acknowledged.

@@ -36,6 +36,41 @@ pub fn upper_bound(events: u64, exposures: u64) -> Option<f64> {
 pub const COMMITTED_MIN: u64 = 2_000;
 pub const CONFLICT_SHARE_MIN: f64 = 0.2;
 
+/// How much of what a verdict needs has been seen. From 1 on it is enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sufficiency {
+    /// Of what grows with time, such as transactions.
+    pub amount: f64,
+    /// Of the share of conflicts among them, which does not.
+    pub share: f64,
+}
+
+impl Sufficiency {
+    pub fn of(events: u64, of: u64) -> Self {
+        Self {
+            amount: events as f64 / of as f64,
+            share: 1.0,
+        }
+    }
+
+    /// Of transactions.
+    pub fn of_conflicts(committed: u64, in_conflict: u64) -> Self {
+        Self {
+            share: in_conflict as f64 / (CONFLICT_SHARE_MIN * committed.max(1) as f64),
+            ..Self::of(committed, COMMITTED_MIN)
+        }
+    }
+
+    pub fn is_enough(self) -> bool {
+        self.amount >= 1.0 && self.share >= 1.0
+    }
+
+    /// It will hardly be enough once the time is this many times as long, even if twice as much happens from now on.
+    pub fn is_out_of_reach(self, times: f64) -> bool {
+        self.amount * times < 0.5 || (self.amount >= 1.0 && self.share < 0.5)
+    }
+}
+
 /// Quantiles by nearest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {

@@ -133,6 +133,8 @@ class TransactionsExperiment(Document):
     sessions: int = 6
     #: Of each kind of transaction.
     seconds: float = 6.0
+    #: From then on a kind ends as soon as a verdict is possible, or out of reach; None: at the end of `seconds`.
+    enough_after_s: float | None = None
     claim: Literal["read-uncommitted", "read-committed", "snapshot", "serializable"] | None = None
     session_setup: list[str] = Field(default_factory=list)
     folder: str | None = None
@@ -145,6 +147,8 @@ class StalenessExperiment(Document):
 
     kind: Literal["staleness"] = "staleness"
     seconds: float = 6.0
+    #: As of transactions.
+    enough_after_s: float | None = None
     #: Of each session that writes.
     writes_per_s: float = 600.0
     #: Pairs, of the reader on each node. The judge asks for 10,000 reads soon after a write.
@@ -160,6 +164,8 @@ class ConvergenceExperiment(Document):
     kind: Literal["convergence"] = "convergence"
     #: No round begins later.
     seconds: float = 6.0
+    #: As of transactions. The samples after the nodes have agreed take as long, and at most 5 s.
+    enough_after_s: float | None = None
     deadline_s: float = 10.0
     session_setup: list[str] = Field(default_factory=list)
 

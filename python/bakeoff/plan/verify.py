@@ -16,6 +16,8 @@ from ..model.records.bundle import FactsRecord
 from ..model.resolve import ListedDriver
 from ..systems import SYSTEMS
 from ..systems.base import System
+from ..verify.isolation import SCHEDULES
+from .document.tables import VERIFY_SECONDS, VerifyTable
 from .grid import words_of_levels
 from .resolved import Cell, ResolvedPlan
 
@@ -56,7 +58,7 @@ def subjects(plan: ResolvedPlan, *, every_level: bool = False, with_reads: bool 
     """In the order of the plan. every_level: that the system has, not only the plan's. with_reads: reads are looked at,
     too, and not transactions alone; None: as the plan says."""
     if with_reads is None:
-        with_reads = plan.verify is None or plan.verify.seconds > 0
+        with_reads = plan.verify is None or plan.verify.seconds != 0
     by_options: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         by_options.setdefault(options_of(cell), []).append(cell)
@@ -76,6 +78,44 @@ def subjects(plan: ResolvedPlan, *, every_level: bool = False, with_reads: bool 
         for number, (level, theirs) in enumerate(of_level.items()):
             found.append(Subject(theirs, label, cast("IsolationName | None", level), number == 0, sql, refusal))
     return found
+
+
+@dataclass(frozen=True)
+class Span:
+    """Of each kind of random transaction, and of each check of reads and nodes. enough_after_s: from then on it ends as
+    soon as a verdict is possible, or out of reach; None: not before its end."""
+
+    seconds: float
+    enough_after_s: float | None = None
+
+
+#: Of the time that the subject's cells are measured for.
+_SHARE_OF_MEASURED = 0.1
+_ENOUGH_AFTER_MIN_S = 0.5
+
+
+def span(plan: ResolvedPlan, subject: Subject, said: VerifyTable) -> Span:
+    """As the plan says, else by how long the subject is measured."""
+    if said.seconds is not None:
+        return Span(said.seconds)
+    measured_s = sum(plan.warm_up_s + cell.expected_window_s for cell in subject.cells) * plan.record.repetitions
+    share_s = (_SHARE_OF_MEASURED * measured_s - schedules_s(subject, said)) / max(1, parts(subject))
+    return Span(VERIFY_SECONDS, min(VERIFY_SECONDS, max(_ENOUGH_AFTER_MIN_S, share_s)))
+
+
+#: One try of a schedule: two or three sessions begin, of which most wait once.
+_TRY_S = 0.05
+_KINDS_OF_TRANSACTIONS = 3
+
+
+def schedules_s(subject: Subject, said: VerifyTable) -> float:
+    return len(said.schedules or SCHEDULES) * said.tries * _TRY_S if subject.has_sql else 0.0
+
+
+def parts(subject: Subject) -> int:
+    """What takes the time of a span, one after another: kinds of transactions, reads, and whether nodes agree."""
+    of_reads = 1 + (len(subject.cell.record.nodes) > 1) if subject.first else 0
+    return _KINDS_OF_TRANSACTIONS * subject.has_sql + of_reads
 
 
 def options_of(cell: Cell) -> str:

@@ -197,9 +197,9 @@ class Conductor:
         no run is affected. What could not be checked is reported, and left to --resume."""
         if self.plan.verify is None:
             return
-        asked, there = Asked.by_plan(self.plan.verify), Bundle.open(self.writer.folder).verifications
-        said = self.plan.verify.model_dump(exclude={"probe"})
-        for subject in subjects(self.plan):
+        there = Bundle.open(self.writer.folder).verifications
+        said = self.plan.verify.model_dump(exclude={"probe"}, exclude_none=True)
+        for subject in sorted(subjects(self.plan), key=lambda one: not self._runs(one.cell)):
             cells = [cell.record.id for cell in subject.cells]
             known = next((record for record in there if set(record.cells) & set(cells)), None)
             if known is not None:
@@ -211,6 +211,7 @@ class Conductor:
                 try:
                     instance = self._instance(subject.cell)
                     instance.start()
+                    asked = Asked.by_plan(self.plan, subject, self.plan.verify)
                     record = verify_level(instance, subject, asked, self.view.verifying)
                     record.asked = said
                 except (ServerError, EngineError) as error:
@@ -219,6 +220,11 @@ class Conductor:
             self.writer.verification(record)
             if known is None:
                 self.view.verified(record)
+
+    def _runs(self, cell: Cell) -> bool:
+        """Its servers, which need no start then."""
+        instance = self._instances.get(cell.instance_key)
+        return instance is not None and instance.system.managed and instance.system.alive()
 
     def _is_final(self, error: BakeoffError) -> bool:
         """Whether the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued, or this

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from ..model.levels import settings_of_sessions
 from ..model.records.verification import JudgedRecord, VerificationRecord
 from ..plan.document.tables import VerifyTable
 from ..plan.resolved import Cell, ResolvedPlan
-from ..plan.verify import Subject, has_sql, promised, refuse_outsiders, why_not
+from ..plan.verify import Span, Subject, has_sql, promised, refuse_outsiders, span, why_not
 from ..provision.instance import new_instance
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
@@ -44,6 +44,8 @@ from .phases import home
 #: The table of the sessions that look for old reads, and those of all experiments, as the engine calls them.
 PROBE_TABLE = "bakeoff_probe"
 TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", PROBE_TABLE]
+#: More than of several nodes, whose share of old reads depends on how often keys are written: one is a control.
+OF_ONE_NODE = {"writes_per_s": 1500.0, "reads_per_s": 4000.0}
 #: Of a log that nobody keeps.
 _LOG_LINES = 10
 
@@ -52,19 +54,19 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """seconds: of each kind of random transaction, and of reads; 0: none. schedules: empty: all. histories: the folder
+    """span: of each kind of random transaction, and of reads; 0 s: none. schedules: empty: all. histories: the folder
     for them. faults: while random transactions run. only_transactions: nothing but those."""
 
+    span: Span
     schedules: list[str] = field(default_factory=list)
     tries: int = 3
-    seconds: float = 6.0
     histories: Path | None = None
     faults: WantedFaults = field(default_factory=WantedFaults)
     only_transactions: bool = False
 
     @classmethod
-    def by_plan(cls, said: VerifyTable) -> Asked:
-        return cls(list(dict.fromkeys(said.schedules)), said.tries, said.seconds)
+    def by_plan(cls, plan: ResolvedPlan, subject: Subject, said: VerifyTable) -> Asked:
+        return cls(span(plan, subject, said), list(dict.fromkeys(said.schedules)), said.tries)
 
 
 def verify(
@@ -94,7 +96,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
     system, facts = instance.system, instance.facts(subject.cell)
     level = subject.level or _level(instance, subject.cell)
     allowed = _allowed(instance, subject.cell, level)
-    faults = FaultsMeanwhile(instance, asked.faults, asked.seconds)
+    faults = FaultsMeanwhile(instance, asked.faults, asked.span.seconds)
 
     def carry_out(experiment: SqlExperiment, parts: str, notice: Callable[[Progress], None] = lambda _: None) -> Any:
         def progress(at: Progress) -> None:
@@ -102,7 +104,8 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
             if at.total:  # else nodes are waited for
                 tell(f"{subject.label} at {level or 'its own level'}: {at.done} of {at.total} {parts}")
 
-        experiment.session_setup = list(system.lock_limit)
+        random = isinstance(experiment, TransactionsExperiment)
+        experiment.session_setup = list(system.deadlock_limit if random else system.lock_limit)
         with instance.own_tables(TABLES):
             return instance.phases.verify(
                 instance.plan, subject.cell, system, instance.logs, experiment, subject.level, on_progress=progress
@@ -113,13 +116,13 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
         schedules = IsolationExperiment(schedules=asked.schedules, tries=asked.tries)
         evidence = IsolationEvidence.model_validate(carry_out(schedules, "schedules"))
     found: list[JudgedRecord] = []
-    if asked.seconds:
-        nodes = len(system.nodes())
+    if asked.span.seconds:
+        nodes, timed = len(system.nodes()), asdict(asked.span)
         folder = _histories(asked, f"{file_name(subject.label)}-{level or 'default'}")
         if subject.has_sql:
             claim = claimed_level(allowed, multi_writer=system.multi_writer and nodes > 1)
             random = TransactionsExperiment(
-                seconds=asked.seconds,
+                **timed,
                 claim=claim_after(claim, asked.faults, facts.portable),
                 folder=folder,
                 nodes_back_within_s=faults.nodes_back_within_s,
@@ -128,7 +131,8 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
                 found = judged(carry_out(random, "seconds of transactions", faults.notice))
         if subject.first and not (asked.only_transactions and subject.has_sql):
             claims = _claims_on_reads(system, allowed, has_sql=subject.has_sql)
-            versions = StalenessExperiment(seconds=asked.seconds, claims=claims, folder=folder)
+            rates = OF_ONE_NODE if nodes == 1 else {}
+            versions = StalenessExperiment(**timed, **rates, claims=claims, folder=folder)
             if subject.has_sql:
                 found += judged_reads(carry_out(versions, "seconds of reads"), nodes)
             else:
@@ -138,7 +142,7 @@ def verify_level(instance: Instance, subject: Subject, asked: Asked, tell: Tell)
                 with faults:
                     found += judged_reads(carry_out(versions, "seconds of reads", faults.notice), nodes)
             if nodes > 1:
-                rounds = ConvergenceExperiment(seconds=asked.seconds)
+                rounds = ConvergenceExperiment(**timed)
                 found.append(judged_convergence(carry_out(rounds, "rows"), nodes, has_sql=subject.has_sql))
     return VerificationRecord(
         **_of(subject),

@@ -205,6 +205,11 @@ class System(ABC):
         return cls.group or ("embedded" if cls.capabilities().embedded else "key-value and documents")
 
     @property
+    def deadlock_limit(self) -> tuple[str, ...]:
+        """The same for sessions that often wait for each other: shorter where the system is slow to see that."""
+        return self.lock_limit
+
+    @property
     def keeps_data(self) -> bool:
         """False: it stores no rows, so there is nothing to warm or to check."""
         return True

@@ -1,5 +1,5 @@
 //! Transfers between accounts, and transactions that read all of them in two statements: money moves, and its total stays.
-use super::{Bank, Kind, Level};
+use super::{Bank, Kind, Level, Sufficiency};
 use crate::shared::found;
 use bakeoff_histories::History;
 use bakeoff_histories::bank::judge;
@@ -144,6 +144,10 @@ impl Kind for Transfers {
 
     fn judge(&self, history: &History, claim: Option<Level>) -> Result<serde_json::Value, String> {
         serde_json::to_value(judge(history, BANK, claim)).map_err(|error| error.to_string())
+    }
+
+    fn sufficiency(&self, history: &History) -> Option<Sufficiency> {
+        Some(judge(history, BANK, None).sufficiency())
     }
 }
 

@@ -1,5 +1,5 @@
 //! Transactions that append unique values to lists and read them, so that each read tells what had been before it.
-use super::{Kind, Level, Order};
+use super::{Kind, Level, Order, Sufficiency};
 use crate::shared::found;
 use bakeoff_histories::History;
 use bakeoff_histories::list_append::judge;
@@ -128,6 +128,11 @@ impl Kind for Lists {
     fn judge(&self, history: &History, claim: Option<Level>) -> Result<serde_json::Value, String> {
         let report = judge(history, claim, Order::None).map_err(|error| error.to_string())?;
         serde_json::to_value(report).map_err(|error| error.to_string())
+    }
+
+    fn sufficiency(&self, history: &History) -> Option<Sufficiency> {
+        let report = judge(history, None, Order::None).ok()?;
+        Some(report.exposure.sufficiency())
     }
 }
 

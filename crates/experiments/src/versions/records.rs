@@ -10,6 +10,7 @@ use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, Ta
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::value::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 const FIRST: Table = Table(0);
@@ -78,9 +79,9 @@ impl Versions for AnyRecords {
     }
 
     /// By key: not every system scans, and one that does may take older rows for it.
-    async fn read_keys(&mut self, (): &(), keys: u64) -> Result<BTreeMap<u64, i64>, OpError> {
+    async fn read_keys(&mut self, (): &(), keys: Range<u64>) -> Result<BTreeMap<u64, i64>, OpError> {
         let mut rows = BTreeMap::new();
-        for key in 0..keys {
+        for key in keys {
             if let Some(version) = self.read_version(&(), key).await? {
                 rows.insert(key, version);
             }

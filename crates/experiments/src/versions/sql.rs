@@ -11,6 +11,7 @@ use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::value::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub struct Prepared {
     read: Statement,
@@ -72,8 +73,9 @@ impl Versions for AnySql {
         found(self.execute_text(&sql).await?.affected)
     }
 
-    async fn read_keys(&mut self, _: &Prepared, keys: u64) -> Result<BTreeMap<u64, i64>, OpError> {
-        let sql = format!("SELECT id, value FROM {TABLE} WHERE id < {keys} ORDER BY id");
+    async fn read_keys(&mut self, _: &Prepared, keys: Range<u64>) -> Result<BTreeMap<u64, i64>, OpError> {
+        let Range { start, end } = keys;
+        let sql = format!("SELECT id, value FROM {TABLE} WHERE id >= {start} AND id < {end} ORDER BY id");
         let mut rows = BTreeMap::new();
         for (id, value) in rows_of(self, &sql).await? {
             rows.insert(id as u64, value);

@@ -16,7 +16,8 @@ pub enum ExperimentSpec {
         /// How often each is run. Outcomes that differ depend on timing.
         #[serde(default = "three")]
         tries: u32,
-        /// A statement without an answer for this long is called blocked, and the other sessions go on.
+        /// A statement without an answer for this long is called blocked, and the other sessions go on; one that is no
+        /// commit sooner, once the server has answered another session several times meanwhile.
         #[serde(default = "third_of_a_second")]
         blocked_after_s: f64,
         /// Statements that each session runs first, such as a limit for waiting on locks.
@@ -31,6 +32,9 @@ pub enum ExperimentSpec {
         /// Of each kind of transaction.
         #[serde(default = "six_seconds")]
         seconds: f64,
+        /// From then on a kind ends as soon as a verdict is possible, or out of reach; absent: at the end of `seconds`.
+        #[serde(default)]
+        enough_after_s: Option<f64>,
         /// `read-uncommitted`, `read-committed`, `snapshot` or `serializable`; absent: nothing is claimed.
         #[serde(default)]
         claim: Option<String>,
@@ -47,6 +51,9 @@ pub enum ExperimentSpec {
     Staleness {
         #[serde(default = "six_seconds")]
         seconds: f64,
+        /// As of transactions.
+        #[serde(default)]
+        enough_after_s: Option<f64>,
         /// Of each session that writes.
         #[serde(default = "six_hundred")]
         writes_per_s: f64,
@@ -81,6 +88,9 @@ pub enum ExperimentSpec {
         /// No round begins later.
         #[serde(default = "six_seconds")]
         seconds: f64,
+        /// As of transactions. The samples after the nodes have agreed take as long, and at most 5 s.
+        #[serde(default)]
+        enough_after_s: Option<f64>,
         /// After the last write, until all nodes must hold the same.
         #[serde(default = "ten_seconds")]
         deadline_s: f64,
@@ -180,7 +190,7 @@ pub struct StepEvidence {
     /// From 1.
     pub session: u32,
     pub statement: String,
-    /// It had no answer after `blocked_after_s`.
+    /// It had no answer in time, and others went on.
     pub blocked: bool,
     pub answer: StepAnswer,
 }

@@ -164,7 +164,7 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     from ...fleet.hosts import hosted
     from ...plan.read import read_plan
-    from ...plan.verify import subjects
+    from ...plan.verify import Span, subjects
     from ...schedule.faults_meanwhile import refuse_faults
     from ...schedule.machine_sharing import claim, cores_of_all
     from ...schedule.verification import Asked, verify
@@ -197,7 +197,8 @@ def run(options: argparse.Namespace) -> int:
         )
     refuse_faults(plan, [subject.cell for subject in chosen], wanted, options.seconds)
     tries = options.tries or _TRIES
-    asked = Asked(schedules, tries, options.seconds, options.histories, only_transactions=options.search is not None)
+    only = options.search is not None
+    asked = Asked(Span(options.seconds), schedules, tries, options.histories, only_transactions=only)
     view = Line(quiet=options.quiet)
     found: list[VerificationRecord] = []
     smallest = None

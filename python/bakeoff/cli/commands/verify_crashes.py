@@ -68,9 +68,10 @@ def crash_systems(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
 
 def _refuse_other_checks(options: argparse.Namespace) -> None:
+    from ...plan.document.tables import VERIFY_SECONDS
     from ...schedule.verification import Asked
 
-    usual = {"seconds": Asked.seconds, "tries": Asked.tries}
+    usual = {"seconds": VERIFY_SECONDS, "tries": Asked.tries}
     for name in ("schedule", "show", "histories", "fault", "search", "every_level", *usual):
         given = getattr(options, name)
         if given is not False and given not in (None, [], usual.get(name)):

@@ -414,7 +414,7 @@ class SearchTable(Table):
 
 
 #: Of `bakeoff verify`, too.
-VERIFY_SECONDS_MAX, VERIFY_TRIES_MAX = 600.0, 100
+VERIFY_SECONDS, VERIFY_SECONDS_MAX, VERIFY_TRIES_MAX = 6.0, 600.0, 100
 
 
 def _known_schedule(name: str) -> str:
@@ -427,9 +427,10 @@ _Schedule = Annotated[str, AfterValidator(_known_schedule), WithJsonSchema({"enu
 
 
 class VerifyTable(Table):
-    """[verify]. seconds: of each kind of random transaction, and of reads; 0: none. schedules: empty: all."""
+    """[verify]. seconds: of each kind of random transaction, and of reads; 0: none; None: as the measured time allows.
+    schedules: empty: all."""
 
-    seconds: float = Field(default=6.0, ge=0, le=VERIFY_SECONDS_MAX)
+    seconds: float | None = Field(default=None, ge=0, le=VERIFY_SECONDS_MAX)
     tries: int = Field(default=3, ge=1, le=VERIFY_TRIES_MAX)
     schedules: list[_Schedule] = Field(default_factory=list)
     #: Next to the load of every run.

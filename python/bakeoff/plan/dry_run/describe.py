@@ -278,8 +278,10 @@ def _verify_words(plan: ResolvedPlan) -> list[tuple[str, float]]:
     found = []
     for subject in subjects(plan) if said is not None else []:
         assert said is not None
-        time_s = verify_s(subject, said)
+        time_s, most_s = verify_s(plan, subject, said)
         how = f"N/A: {subject.why_not}" if subject.why_not else f"about {seconds_words(time_s)}"
+        if most_s > time_s:
+            how += f", at most {seconds_words(most_s)}"
         found.append((f"{subject.label} at {subject.level or 'its own level'}: {how}", time_s))
     return found
 

@@ -16,10 +16,9 @@ from typing import Any
 
 from ...systems import SYSTEMS
 from ...systems.base import SizeOnDisk
-from ...verify.isolation import SCHEDULES
 from ..document.tables import VerifyTable
 from ..resolved import Cell, ResolvedPlan
-from ..verify import Subject
+from ..verify import Subject, parts, schedules_s, span
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
 _SERVERS_CHART_BYTES = 110_000  # of what the servers said, second by second
@@ -131,21 +130,21 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     return total_s
 
 
-#: One try of a schedule: sessions that wait for each other are given up after a third of a second.
-_TRY_S = 0.4
-#: Of an experiment: tables are made and dropped.
-_EXPERIMENT_S = 0.5
-_KINDS_OF_TRANSACTIONS = 3
+#: Of a part: its tables are made and dropped.
+_PART_S = 0.2
+#: Until a verdict is possible.
+_ENOUGH_S = 1.5
 
 
-def verify_s(subject: Subject, said: VerifyTable) -> float:
-    """The checks of one system at one level, its start included."""
+def verify_s(plan: ResolvedPlan, subject: Subject, said: VerifyTable) -> tuple[float, float]:
+    """The checks of one system at one level, its start included: as expected, and at most."""
     if subject.why_not:
-        return 0.0
-    timed = _KINDS_OF_TRANSACTIONS * subject.has_sql + subject.first if said.seconds else 0
-    tries = len(said.schedules or SCHEDULES) * said.tries if subject.has_sql else 0
-    start_s = _restart_s(subject.cell) if subject.first else 0.0
-    return start_s + tries * _TRY_S + timed * (said.seconds + _EXPERIMENT_S)
+        return 0.0, 0.0
+    each = span(plan, subject, said)
+    expected_s = each.seconds if each.enough_after_s is None else max(_ENOUGH_S, each.enough_after_s)
+    timed = parts(subject) if each.seconds else 0
+    around_s = schedules_s(subject, said) + (_restart_s(subject.cell) if subject.first else 0.0)
+    return around_s + timed * (expected_s + _PART_S), around_s + timed * (each.seconds + _PART_S)
 
 
 def _load_s(cell: Cell) -> float:

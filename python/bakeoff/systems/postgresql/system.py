@@ -230,6 +230,12 @@ class PostgreSql(Replicated):
     replication = PostgreSqlReplication()
     _start: PostgreSqlStart
 
+    @property
+    def deadlock_limit(self) -> tuple[str, ...]:
+        """It looks for deadlocks after 1 s (`deadlock_timeout`, which only a superuser may set). With a network in
+        between, transactions hold their locks for longer."""
+        return (f"SET lock_timeout = '{20 if self.managed else 100}ms'",)
+
     @classmethod
     def refuse_settings(cls, settings: Mapping[str, str], installation: Installation, where: str) -> None:
         refuse_unknown(settings, installation, where)
