@@ -11,6 +11,7 @@ from ..model.boundary import Progress
 from ..model.faults import BETWEEN_SERVERS, FaultRecord
 from ..plan.check import NOWHERE
 from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.network_right import refuse_without_right
 from ..provision.server import LOG_KEPT
 from ..systems import SYSTEMS
 from ..systems.base import System
@@ -49,6 +50,7 @@ def refuse_faults(plan: ResolvedPlan, cells: Sequence[Cell], wanted: WantedFault
                 where=f"systems.{name}",
                 hint="start several nodes; --only verifies a part of the plan",
             )
+    refuse_without_right(wanted.kinds, "bakeoff verify")
 
 
 class FaultsMeanwhile:

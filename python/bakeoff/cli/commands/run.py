@@ -228,6 +228,7 @@ def read(options: argparse.Namespace) -> ResolvedPlan:
     from ...plan.comparison import refuse_unjudged
     from ...plan.read import read_plan
     from ...plan.several_plans import side_by_side
+    from ...provision.network_right import refuse_without_right
 
     plans = [
         read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only, fail_if=options.fail_if)
@@ -235,6 +236,7 @@ def read(options: argparse.Namespace) -> ResolvedPlan:
     ]
     plan = side_by_side(plans) if len(plans) > 1 else plans[0]
     refuse_unjudged(plan)
+    refuse_without_right((fault.do for cell in plan.cells for fault in cell.record.faults), "faults")
     return plan
 
 
