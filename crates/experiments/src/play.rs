@@ -18,8 +18,8 @@ pub struct Step {
 pub struct Patience<'a> {
     /// For an answer, before the statement is called blocked.
     pub blocked_after: Duration,
-    /// Answers meanwhile, so that the wait may be shorter.
-    pub pulse: &'a Pulse,
+    /// Answers meanwhile, so that the wait may be shorter; `None`: it is not.
+    pub pulse: Option<&'a Pulse>,
     /// For the answers of blocked ones when nothing else is left to do: longer than the system's own limit for locks.
     pub at_most: Duration,
 }
@@ -32,7 +32,7 @@ pub struct Pulse {
 
 /// As many answers, and at least this time.
 const BEATS: u32 = 10;
-const BLOCKED_MIN: Duration = Duration::from_millis(10);
+const BLOCKED_MIN: Duration = Duration::from_millis(20);
 
 impl Pulse {
     pub fn new(actor: Actor) -> Self {
@@ -58,10 +58,12 @@ impl Patience<'_> {
     /// `None`: blocked. A commit may wait for a disk, of which no other session's answer tells.
     fn answer(&self, actor: &Actor, is_end: bool) -> Option<StepAnswer> {
         let until = Instant::now() + self.blocked_after;
-        let at_first = if is_end { self.blocked_after } else { BLOCKED_MIN };
-        let mut answer = actor.answer(at_first.min(self.blocked_after));
+        let Some(pulse) = self.pulse.filter(|_| !is_end) else {
+            return actor.answer(self.blocked_after);
+        };
+        let mut answer = actor.answer(BLOCKED_MIN.min(self.blocked_after));
         for _ in 0..BEATS {
-            if answer.is_some() || !self.pulse.beats(until.saturating_duration_since(Instant::now())) {
+            if answer.is_some() || !pulse.beats(until.saturating_duration_since(Instant::now())) {
                 break;
             }
             answer = actor.answer(Duration::ZERO);
@@ -86,12 +88,24 @@ struct Player<'a> {
     is_ending: bool,
     later: VecDeque<&'a Act>,
     failed: bool,
+    /// How many transactions had ended when it was called blocked.
+    blocked_at: Option<u32>,
 }
 
 pub struct Play<'a> {
     players: Vec<Player<'a>>,
     patience: Patience<'a>,
     transcript: Vec<StepEvidence>,
+    /// Transactions that have ended.
+    ended: u32,
+    is_hasty: bool,
+}
+
+/// What was sent and answered. is_hasty: a statement was called blocked that was only slow, for it had its answer before any
+/// transaction ended; so the order was another than the script's.
+pub struct Played {
+    pub steps: Vec<StepEvidence>,
+    pub is_hasty: bool,
 }
 
 impl<'a> Play<'a> {
@@ -102,16 +116,19 @@ impl<'a> Play<'a> {
             is_ending: false,
             later: VecDeque::new(),
             failed: false,
+            blocked_at: None,
         };
         Self {
             players: actors.iter().map(player).collect(),
             patience,
             transcript: vec![],
+            ended: 0,
+            is_hasty: false,
         }
     }
 
     /// Every statement with its answer, in the order in which they were sent.
-    pub fn run(mut self, script: &'a [Step]) -> Vec<StepEvidence> {
+    pub fn run(mut self, script: &'a [Step]) -> Played {
         for step in script {
             match self.players[step.who].waits {
                 Some(_) => self.players[step.who].later.push_back(&step.act),
@@ -127,7 +144,10 @@ impl<'a> Play<'a> {
         while self.waiting().next().is_some() && Instant::now() < until {
             self.wake(Wait::For(Duration::from_millis(20)));
         }
-        self.transcript
+        Played {
+            steps: self.transcript,
+            is_hasty: self.is_hasty,
+        }
     }
 
     fn waiting(&self) -> impl Iterator<Item = usize> {
@@ -153,8 +173,10 @@ impl<'a> Play<'a> {
         player.actor.ask(act.clone());
         player.waits = Some(place);
         player.is_ending = matches!(act, Act::Commit | Act::Rollback);
+        player.blocked_at = None;
         if !self.has_answered(who, Wait::UntilBlocked) {
             self.transcript[place].blocked = true;
+            self.players[who].blocked_at = Some(self.ended);
         }
     }
 
@@ -172,6 +194,9 @@ impl<'a> Play<'a> {
             return false;
         };
         player.failed = matches!(answer, StepAnswer::Error { .. } | StepAnswer::None);
+        // The victim of a deadlock has its answer first.
+        self.is_hasty |= !player.failed && player.blocked_at == Some(self.ended);
+        self.ended += u32::from(player.failed || player.is_ending);
         player.waits = None;
         self.transcript[place].answer = answer;
         true

@@ -89,7 +89,7 @@ _SCHEDULES_HEAD = """
 
 `bakeoff verify PLAN` has two or three sessions carry out each of these schedules on a table of two rows, and compares
 what happened with the anomalies in the table above: *VIOLATED* is an anomaly that the vendor's words exclude, *HELD*
-is none of those, *OBSERVED* is a level of which bakeoff knows no promise. A statement without an answer for 10 ms, in
+is none of those, *OBSERVED* is a level of which bakeoff knows no promise. A statement without an answer for 20 ms, in
 which the server has answered another session ten times, waits for a lock (a commit: without an answer for 0.35 s); the
 other sessions go on, and what its session does next follows its answer. A session whose statement fails rolls back.
 Only what committed transactions saw and left counts, so a rule holds in whatever order the statements were carried out.

@@ -45,7 +45,7 @@ from .phases import home
 PROBE_TABLE = "bakeoff_probe"
 TABLES = ["bakeoff_isolation", "bakeoff_lists", "bakeoff_bank", PROBE_TABLE]
 #: More than of several nodes, whose share of old reads depends on how often keys are written: one is a control.
-OF_ONE_NODE = {"writes_per_s": 1500.0, "reads_per_s": 4000.0}
+OF_ONE_NODE = {"writes_per_s": 1500.0, "reads_per_s": 3000.0}
 #: Of a log that nobody keeps.
 _LOG_LINES = 10
 
