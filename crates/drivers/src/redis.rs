@@ -27,6 +27,7 @@ use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use client::Client;
+use resp::command;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -82,6 +83,10 @@ pub struct RedisSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub pipeline: u32,
+    /// A write is complete once so many replicas have applied it, too (`WAIT`); 0: it waits for none.
+    #[serde(default)]
+    #[schemars(range(max = 100))]
+    pub wait_replicas: u32,
 }
 
 fn one() -> u32 {
@@ -98,6 +103,7 @@ impl Default for RedisSpec {
             database: 0,
             cluster: false,
             pipeline: one(),
+            wait_replicas: 0,
         }
     }
 }
@@ -135,6 +141,8 @@ struct Settings {
     database: u32,
     cluster: bool,
     sessions_per_line: usize,
+    /// Sent behind each write; empty: nothing is.
+    wait: Vec<u8>,
 }
 
 /// One endpoint, and who connects to it.
@@ -169,11 +177,21 @@ impl RedisDriver {
             database: spec.database,
             cluster: spec.cluster,
             sessions_per_line: spec.pipeline as usize,
+            wait: waiting_for(spec.wait_replicas),
         };
         Ok(Self {
             settings: Arc::new(settings),
         })
     }
+}
+
+/// Without a limit of its own: the operation has one, after which its outcome is unknown.
+fn waiting_for(replicas: u32) -> Vec<u8> {
+    let mut request = vec![];
+    if replicas > 0 {
+        command(&mut request, &[b"WAIT", replicas.to_string().as_bytes(), b"0"]);
+    }
+    request
 }
 
 impl Driver for RedisDriver {

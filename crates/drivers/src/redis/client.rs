@@ -6,7 +6,7 @@ use super::resp::command;
 use super::scripts::Scripts;
 use crate::server::channel::Channel;
 use crate::server::within;
-use bakeoff_model::outcome::OpError;
+use bakeoff_model::outcome::{OpError, Outcome};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -246,17 +246,55 @@ impl Links {
     /// A request whose answer is a number.
     #[inline]
     pub async fn number(&mut self, slot: u16, write: impl Fn(&mut Vec<u8>)) -> Result<i64, OpError> {
+        self.answered(slot, 1, write).await
+    }
+
+    /// The same of a write, which waits for replicas if the plan says so.
+    #[inline]
+    pub async fn written(&mut self, slot: u16, write: impl Fn(&mut Vec<u8>)) -> Result<i64, OpError> {
+        if self.client.settings.wait.is_empty() {
+            return self.answered(slot, 1, write).await;
+        }
+        let client = self.client.clone();
+        self.answered(slot, 2, |request| {
+            write(request);
+            request.extend_from_slice(&client.settings.wait);
+        })
+        .await
+    }
+
+    /// The first of `answers`; the others must not be errors.
+    #[inline]
+    async fn answered(
+        &mut self,
+        slot: u16,
+        answers: usize,
+        write: impl Fn(&mut Vec<u8>),
+    ) -> Result<i64, OpError> {
         let (mut hop, mut hops) = (None, 0);
         loop {
-            let mut turn = self.ask(slot, hop, 1, &write).await?;
+            let mut turn = self.ask(slot, hop, answers, &write).await?;
             let answer = turn.number().await;
+            let is_lost = answer.as_ref().is_err_and(|error| error.connection_lost);
+            let mut others = Ok(());
+            for _ in 1..if is_lost { 1 } else { answers } {
+                others = turn.number().await.map(drop);
+            }
             drop(turn);
             match answer {
                 Err(error) => hop = Some(self.follow(error, &mut hops)?),
-                number => return number,
+                Ok(number) => return others.map(|()| number).map_err(not_waited_for),
             }
         }
     }
+}
+
+/// The write itself was carried out.
+#[cold]
+fn not_waited_for(error: OpError) -> OpError {
+    let mut unknown = error.with_statement("WAIT");
+    unknown.outcome = Outcome::Unknown;
+    unknown
 }
 
 #[cold]

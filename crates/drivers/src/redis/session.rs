@@ -156,7 +156,7 @@ impl RedisSession {
         };
         let (table, script) = (&self.tables[table.0 as usize], self.links.scripts.insert);
         let tag = &self.links.tags[part_of(self.links.tags, first.key)];
-        let stored = self.links.number(tag.slot, |request| {
+        let stored = self.links.written(tag.slot, |request| {
             table.call(
                 request,
                 &script,
@@ -400,7 +400,7 @@ impl RecordSession for RedisSession {
         let Self { links, tables, .. } = self;
         let attached = &tables[table.0 as usize];
         let tag = &links.tags[part_of(links.tags, key)];
-        let made = links.number(tag.slot, |request| {
+        let made = links.written(tag.slot, |request| {
             parts(request, 2 + 2 * values.len());
             part(request, &[b"HSET"]);
             attached.record(request, tag, key);
@@ -423,7 +423,7 @@ impl RecordSession for RedisSession {
         let Self { links, tables, .. } = self;
         let (table, script) = (&tables[table.0 as usize], links.scripts.delete);
         let tag = &links.tags[part_of(links.tags, key)];
-        let deleted = links.number(tag.slot, |request| {
+        let deleted = links.written(tag.slot, |request| {
             table.call(request, &script, tag, 1);
             part(request, &[key]);
         });

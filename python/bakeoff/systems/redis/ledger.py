@@ -85,7 +85,7 @@ class RedisLedger(ConnectedLedger):
             if kind == "hash":
                 made = str(self._value("HGET", first, "made"))
                 yield name, int(made) if made.isdecimal() else 0
-            elif kind != "none" or self._value("EXISTS", _index(first)):
+            elif kind != "none" or self._value("EXISTS", index(first)):
                 yield name, None
 
     def _parts(self, name: str) -> Iterator[str]:
@@ -123,16 +123,17 @@ class RedisLedger(ConnectedLedger):
         """The records of each, some at a time, and then what makes it a table."""
         for name in names:
             for part in reversed([*self._parts(name)]):
-                while keys := [str(key) for (key,) in self._rows("ZRANGE", _index(part), 0, _CHUNK - 1)]:
+                while keys := [str(key) for (key,) in self._rows("ZRANGE", index(part), 0, _CHUNK - 1)]:
                     self._rows("UNLINK", *(f"{part}:{key}" for key in keys))
-                    self._rows("ZREM", _index(part), *keys)
+                    self._rows("ZREM", index(part), *keys)
                 self._rows("DEL", part)
 
     def drop_words(self, tables: Sequence[str]) -> str:
         parts = [next(self._parts(name)) for name in tables]
-        words = "; ".join(f"UNLINK {one} {_index(one)}, and {one}:KEY for each KEY in {_index(one)}" for one in parts)
+        words = "; ".join(f"UNLINK {one} {index(one)}, and {one}:KEY for each KEY in {index(one)}" for one in parts)
         return f"{words} (the same for {{1}} to {{{PARTITIONS - 1}}})" if self._cluster else words
 
 
-def _index(part: str) -> str:
+def index(part: str) -> str:
+    """The sorted set with the keys of a table, or of a part of one."""
     return f"{part}/keys"

@@ -16,6 +16,10 @@ DECISIVE = """
     io-threads io-threads-do-reads lazyfree-lazy-eviction lazyfree-lazy-user-del maxclients maxmemory maxmemory-policy
     no-appendfsync-on-rewrite proto-max-bulk-len rdbcompression save tcp-backlog tcp-keepalive timeout
 """
+#: The same, where there are replicas.
+_OF_REPLICATION = """
+    min-replicas-to-write repl-backlog-size repl-diskless-load repl-diskless-sync replica-serve-stale-data
+"""
 _COUNTERS = """
     total_commands_processed total_connections_received total_net_input_bytes total_net_output_bytes keyspace_hits
     keyspace_misses expired_keys evicted_keys total_error_replies rejected_connections total_forks
@@ -47,7 +51,7 @@ def read_info(control: Control) -> dict[str, str]:
     return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
 
-def read_settings(control: Control) -> dict[str, str]:
+def read_settings(control: Control, names: str = DECISIVE) -> dict[str, str]:
     """Services by address often refuse `CONFIG`; what `INFO` says of the same remains."""
     try:
         told = [str(word) for (word,) in control.rows("CONFIG GET *")]
@@ -60,7 +64,7 @@ def read_settings(control: Control) -> dict[str, str]:
             "maxmemory": info.get("maxmemory", _UNREAD),
             "maxmemory-policy": info.get("maxmemory_policy", _UNREAD),
         }
-    return {name: value for name, value in zip(told[::2], told[1::2], strict=True) if name in DECISIVE.split()}
+    return {name: value for name, value in zip(told[::2], told[1::2], strict=True) if name in names.split()}
 
 
 class RedisNode(ServerNode):
@@ -68,7 +72,9 @@ class RedisNode(ServerNode):
         return control.cipher() if isinstance(control, RedisControl) else ""
 
     def read_facts(self) -> Facts:
-        settings, info = read_settings(self.control), read_info(self.control)
+        info = read_info(self.control)
+        replicated = info.get("role") == "slave" or info.get("connected_slaves", "0") != "0"
+        settings = read_settings(self.control, DECISIVE + _OF_REPLICATION * replicated)
         own = {"isolation": "each command by itself, one after the other", "memory_bytes": settings["maxmemory"]}
         portable = {**survival(settings).facts(), **own}
         if version := info.get("valkey_version"):  # it says `redis_version` too, of the Redis that it follows

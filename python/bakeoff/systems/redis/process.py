@@ -56,14 +56,18 @@ class RedisProcess(DatabaseServer):
         program = self.spec.installation.program
         return [program, self.folder.path / "redis.conf", *ports, str(self.port), *options]
 
-    def secret_files(self) -> dict[str, str]:
+    def accounts(self) -> list[str]:
+        """As the file of users has them."""
         accounts = {BENCH_USER: self.bench_password, _ROOT: self.root_password}
-        users = [f"user {name} on >{password} ~* &* +@all" for name, password in accounts.items()]
-        # Nobody logs in as `default`, but its rights decide which transactions are read back from the log (Redis 7.0).
-        return {"users.acl": "\n".join(["user default off ~* &* +@all", *users, ""])}
+        return [f"user {name} on >{password} ~* &* +@all" for name, password in accounts.items()]
 
-    def write_config(self) -> None:
-        fixed = {
+    def secret_files(self) -> dict[str, str]:
+        # Nobody logs in as `default`, but its rights decide which transactions are read back from the log (Redis 7.0).
+        return {"users.acl": "\n".join(["user default off ~* &* +@all", *self.accounts(), ""])}
+
+    def fixed(self) -> dict[str, str]:
+        """Settings that no plan changes."""
+        return {
             "aclfile": str(self.folder.path / "users.acl"),
             "bind": self.host,
             "daemonize": "no",
@@ -72,7 +76,9 @@ class RedisProcess(DatabaseServer):
             "unixsocketperm": "700",
             **self._tls_settings(),
         }
-        quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in fixed.items()}
+
+    def write_config(self) -> None:
+        quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in self.fixed().items()}
         text = _config({**self.defaults, **_spelled(self.spec.settings), **quoted})
         write_private(self.folder.path / "redis.conf", text, mode=0o644)
 

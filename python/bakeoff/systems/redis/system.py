@@ -3,6 +3,10 @@
 [systems.redis]
 start = { version = "7.0", settings = { maxmemory = "1gb" } }
 
+[systems.replicated]
+kind = "redis"
+start = { replicas = 2 }        # nodes primary, replica1 and replica2
+
 [systems.production_like]
 kind = "redis"
 address = "cache1:6379"
@@ -21,14 +25,18 @@ from typing import Any, ClassVar
 from bakeoff.errors import PlanError
 from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.installation import Installation, Named, OnPath, Size, Sources
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.redis.control import DEFAULT_PORT, RedisControl
 from bakeoff.systems.redis.ledger import RedisLedger
 from bakeoff.systems.redis.node import RedisNode, read_info, read_settings, survival
 from bakeoff.systems.redis.process import RedisProcess, refuse_bad
+from bakeoff.systems.redis.replication import RedisMember, RedisReplication
 from bakeoff.systems.server.control import Control, Login
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.options import ServerOptions
-from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import PRIMARY, ReplicaStart, Replicated
 from bakeoff.systems.server.system import AddressedFamily
 
 
@@ -49,6 +57,7 @@ SOURCES = Sources(
 
 
 class RedisOptions(ServerOptions):
+    start: ReplicaStart | None = None
     user: str = ""  # of an existing server: whoever gives the password alone, or none
 
     @property
@@ -58,6 +67,14 @@ class RedisOptions(ServerOptions):
     @property
     def cluster(self) -> bool:
         return bool(self.driver["cluster"])
+
+    @property
+    def wait_replicas(self) -> int:
+        return int(self.driver["wait_replicas"])
+
+    @property
+    def tables_in(self) -> str:
+        return str(self.database)
 
 
 class RedisFamily(AddressedFamily[RedisOptions]):
@@ -73,8 +90,9 @@ class RedisFamily(AddressedFamily[RedisOptions]):
     run_time = frozenset({"appendfsync", "hz", "io_threads", "io_threads_do_reads", "maxclients", "maxmemory_policy"})
     ours = frozenset(
         {
-            "aclfile", "bind", "cluster_enabled", "daemonize", "dir", "port", "requirepass", "tls_auth_clients",
-            "tls_ca_cert_file", "tls_cert_file", "tls_key_file", "tls_port", "unixsocket", "unixsocketperm",
+            "aclfile", "bind", "cluster_enabled", "daemonize", "dir", "include", "port", "requirepass",
+            "tls_auth_clients", "tls_ca_cert_file", "tls_cert_file", "tls_key_file", "tls_port", "unixsocket",
+            "unixsocketperm",
         }
     )  # fmt: skip
 
@@ -83,6 +101,10 @@ class RedisFamily(AddressedFamily[RedisOptions]):
         if read.cluster and read.start is not None:
             hint = "leave it out, or give the cluster's `address` and `nodes`"
             raise PlanError("a managed server is no cluster", where=f"{where}.cluster", hint=hint)
+        if read.start is not None and read.wait_replicas > read.start.replicas:
+            what = f"each write would wait for {read.wait_replicas}, and there are {read.start.replicas} replicas"
+            hint = f"write replicas = {read.wait_replicas} or more"
+            raise PlanError(what, where=f"{where}.wait_replicas", hint=hint)
         if read.cluster and read.database:
             raise PlanError("a cluster has the database 0 alone", where=f"{where}.database", hint="leave it out")
         if read.address is not None and read.address.startswith("/") and read.driver["tls"]:
@@ -118,7 +140,7 @@ class RedisFamily(AddressedFamily[RedisOptions]):
         return None
 
 
-class Redis(StartedServer):
+class Redis(Replicated):
     kind: ClassVar[str] = "redis"
     summary: ClassVar[str] = "Redis server: managed, or existing by `address`; records (YCSB), no SQL"
     in_first_plan: ClassVar[bool] = False
@@ -127,6 +149,15 @@ class Redis(StartedServer):
     installed_from = SOURCES
     process = RedisProcess
     existing = ExistingServer
+    replication = RedisReplication()
+    _options: RedisOptions
+
+    def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
+        if not self._start.replicas:
+            return super().make_server(name, spec, folder)
+        primary = None if name == PRIMARY else lambda: self.server
+        waited_for = self._options.wait_replicas
+        return RedisMember(spec, folder, where=self._where, primary=primary, waited_for=waited_for)
 
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
