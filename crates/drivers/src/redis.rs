@@ -83,7 +83,7 @@ pub struct RedisSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub pipeline: u32,
-    /// A write is complete once so many replicas have applied it, too (`WAIT`); 0: it waits for none.
+    /// A write is acknowledged once this many replicas have applied it, too (`WAIT`); 0: it waits for none.
     #[serde(default)]
     #[schemars(range(max = 100))]
     pub wait_replicas: u32,

@@ -28,16 +28,20 @@ from bakeoff.systems.server.replication import Contents, Replication
 #: KEYS: the table's keys. ARGV: its name, the places of the first and last record. How many there are, and a checksum
 #: of them in the order of their keys, with their fields in the order of names: a server may have those in any.
 _SUM = """
-local keys, all = redis.call('ZRANGE', KEYS[1], ARGV[2], ARGV[3]), {}
+local keys, all, n = redis.call('ZRANGE', KEYS[1], ARGV[2], ARGV[3]), {}, 0
 for _, key in ipairs(keys) do
-  local record, fields = redis.call('HGETALL', ARGV[1] .. ':' .. key), {}
+  local record, names, values = redis.call('HGETALL', ARGV[1] .. ':' .. key), {}, {}
   for at = 1, #record, 2 do
-    fields[#fields + 1] = #record[at] .. ':' .. record[at] .. #record[at + 1] .. ':' .. record[at + 1]
+    names[(at + 1) / 2], values[record[at]] = record[at], record[at + 1]
   end
-  table.sort(fields)
-  all[#all + 1] = #key .. ':' .. key .. #fields .. ':' .. table.concat(fields)
+  table.sort(names)
+  all[n + 1], all[n + 2], all[n + 3], n = #key, #names, key, n + 3
+  for _, name in ipairs(names) do
+    local value = values[name]
+    all[n + 1], all[n + 2], all[n + 3], all[n + 4], n = #name, name, #value, value, n + 4
+  end
 end
-return {#keys, redis.sha1hex(table.concat(all))}
+return {#keys, redis.sha1hex(table.concat(all, ':'))}
 """
 #: Records that a server reads at a time, and serves nobody else: some milliseconds.
 _CHUNK = 500
@@ -93,6 +97,7 @@ _PRIMARY = "bakeoff sets each replica's primary, and how it logs in there"
 _BREAKING = {
     **dict.fromkeys(("masteruser", "masterauth", "primaryuser", "primaryauth", "replicaof", "slaveof"), _PRIMARY),
     **dict.fromkeys(("replica_read_only", "slave_read_only"), "a replica that takes writes differs from its primary"),
+    "include": "bakeoff includes a file of its own",
     "tls_replication": "`tls = true` next to `start` encrypts replication, too",
 }
 
@@ -117,7 +122,7 @@ class RedisMember(RedisProcess):
         self.waited_for = waited_for
 
     def answers(self) -> bool:
-        """It may be set to serve nothing while its primary is away."""
+        """With `replica-serve-stale-data = no` it refuses PING while its primary is away."""
         if self.primary is None or not self.socket.exists():
             return super().answers()
         try:
@@ -210,7 +215,7 @@ def follows(primary: Mapping[str, str], replica: Mapping[str, str]) -> bool:
 
 
 def is_copying(primary: Mapping[str, str], replica: Mapping[str, str]) -> bool:
-    """Whether a copy of the primary's data is made, sent or read, or the replica's log begins with it anew: until it
+    """Whether a copy of the primary's data is made, sent or read, or written into the replica's log: until it
     has, it is another's."""
     said = {"rdb_bgsave_in_progress": primary, "master_sync_in_progress": replica, "loading": replica}
     said |= {"aof_rewrite_in_progress": replica, "aof_rewrite_scheduled": replica}

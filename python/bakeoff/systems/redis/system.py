@@ -90,9 +90,8 @@ class RedisFamily(AddressedFamily[RedisOptions]):
     run_time = frozenset({"appendfsync", "hz", "io_threads", "io_threads_do_reads", "maxclients", "maxmemory_policy"})
     ours = frozenset(
         {
-            "aclfile", "bind", "cluster_enabled", "daemonize", "dir", "include", "port", "requirepass",
-            "tls_auth_clients", "tls_ca_cert_file", "tls_cert_file", "tls_key_file", "tls_port", "unixsocket",
-            "unixsocketperm",
+            "aclfile", "bind", "cluster_enabled", "daemonize", "dir", "port", "requirepass", "tls_auth_clients",
+            "tls_ca_cert_file", "tls_cert_file", "tls_key_file", "tls_port", "unixsocket", "unixsocketperm",
         }
     )  # fmt: skip
 
