@@ -104,12 +104,13 @@ impl<'h> Versions<'h> {
     fn find_contradicted(&mut self) {
         let lists = &self.history.lists;
         let seen = |list: &ListId| self.readers[*list as usize] != NONE;
-        let mut longest = vec![0; lists.count()];
+        // Per list, the longest one that was read and begins with it.
+        let mut longest: Vec<ListId> = (0..lists.count() as u32).collect();
+        let length = |list: ListId| lists.get(list).length;
         for list in (0..lists.count() as u32).rev().filter(seen) {
-            let List { length, shorter, .. } = *lists.get(list);
-            longest[list as usize] = longest[list as usize].max(length);
-            if shorter != NONE {
-                longest[shorter as usize] = longest[shorter as usize].max(longest[list as usize]);
+            let List { shorter, .. } = *lists.get(list);
+            if shorter != NONE && length(longest[list as usize]) > length(longest[shorter as usize]) {
+                longest[shorter as usize] = longest[list as usize];
             }
         }
         for (id, list) in lists.iter().filter(|(id, list)| list.shorter != NONE && seen(id)) {
@@ -122,7 +123,9 @@ impl<'h> Versions<'h> {
             };
             if writer != NONE
                 && !self.history.transaction(writer).is_ok()
-                && others().any(|other| longest[other as usize] >= longest[id as usize])
+                && others().map(|other| longest[other as usize]).any(|other| {
+                    length(other) >= length(longest[id as usize]) && !lists.contains(other, list.value)
+                })
             {
                 self.committed[writer as usize] = false;
             }

@@ -174,31 +174,35 @@ fn brute_force_agrees_on_what_a_snapshot_store_may_do() {
 }
 
 /// Reads of random prefixes: cycles of all kinds, most of which no store would make.
+pub fn random_lists(random: &mut SplitMix64) -> Vec<Record> {
+    let mut written: [Vec<i64>; 2] = Default::default();
+    let mut transactions: Vec<Vec<MicroOp>> = vec![Vec::new(); 4];
+    for value in 0..4 {
+        let key = random.below(2);
+        written[key as usize].push(value);
+        transactions[random.below(4) as usize].push(append(key, value));
+    }
+    for _ in 0..4 {
+        let key = random.below(2);
+        let values = &written[key as usize];
+        let prefix = &values[..random.below(values.len() as u64 + 1) as usize];
+        let transaction = &mut transactions[random.below(4) as usize];
+        let at = random.below(transaction.len() as u64 + 1) as usize;
+        transaction.insert(at, list(key, prefix));
+    }
+    transactions.push((0..2).map(|key| list(key, &written[key as usize])).collect());
+    (0..)
+        .zip(transactions)
+        .map(|(at, ops)| ok(at, (0, 9), ops))
+        .collect()
+}
+
 #[test]
 fn brute_force_agrees_on_random_lists() {
     let mut random = SplitMix64(7);
     let mut counts = [0; 4];
     for case in 0..1_500 {
-        let mut written: [Vec<i64>; 2] = Default::default();
-        let mut transactions: Vec<Vec<MicroOp>> = vec![Vec::new(); 4];
-        for value in 0..4 {
-            let key = random.below(2);
-            written[key as usize].push(value);
-            transactions[random.below(4) as usize].push(append(key, value));
-        }
-        for _ in 0..4 {
-            let key = random.below(2);
-            let values = &written[key as usize];
-            let prefix = &values[..random.below(values.len() as u64 + 1) as usize];
-            let transaction = &mut transactions[random.below(4) as usize];
-            let at = random.below(transaction.len() as u64 + 1) as usize;
-            transaction.insert(at, list(key, prefix));
-        }
-        transactions.push((0..2).map(|key| list(key, &written[key as usize])).collect());
-        let records: Vec<Record> = (0..)
-            .zip(transactions)
-            .map(|(at, ops)| ok(at, (0, 9), ops))
-            .collect();
+        let records = random_lists(&mut random);
         let serial = serializable(&records, &mut (0..records.len()).collect(), &State::new());
         let isolated = snapshot(
             &records,

@@ -1,4 +1,6 @@
-//! Histories in few words.
+//! Histories in few words, and a folder for those that another program judges.
+
+use std::path::PathBuf;
 
 use bakeoff_histories::History;
 use bakeoff_histories::record::MicroOp::{Append, Read, Write};
@@ -47,4 +49,21 @@ pub fn history(records: &[Record]) -> History {
     let mut history = History::default();
     records.iter().for_each(|record| history.push(record).unwrap());
     history
+}
+
+/// Removed at its end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("bakeoff-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

@@ -217,6 +217,23 @@ fn list_append_takes_an_unknown_outcome_for_aborted_where_lists_go_on_without_it
     assert_eq!(classes(&records), [G1a]);
 }
 
+/// A longer list has the value too, at another place: it was applied.
+#[test]
+fn list_append_takes_an_unknown_outcome_for_committed_where_a_longer_list_has_it_elsewhere() {
+    let mut records = concurrent(vec![
+        vec![append(1, 11), append(1, 12)],
+        vec![append(1, 13)],
+        vec![list(1, &[11, 12])],
+        vec![list(1, &[11, 13, 12])],
+    ]);
+    records[0].outcome = Outcome::Unknown;
+    let found = classes(&records);
+    assert!(
+        found.contains(&IncompatibleOrder) && !found.contains(&G1a),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn list_append_allows_dirty_reads_where_they_are_claimed() {
     for seed in 0..SEEDS {

@@ -5,6 +5,7 @@ mod bank;
 mod brute_force;
 mod builders;
 mod convergence;
+mod elle;
 mod export;
 mod graph;
 mod list_append;
