@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.model.boundary import Open, Stage, TimeLimit
+from bakeoff.plan.dry_run.describe import describe
 from builders.plans import SQLITE, read, refused
 
 RAMP = "pacing = { stages = [{ rate = '1k/s', for = '20s' }, { rate = [1000, 5000], for = '40s' }] }"
@@ -73,6 +74,20 @@ def test_a_recorded_day_is_stages(tmp_path: Path, day: str) -> None:
     assert isinstance(pacing, Open)
     assert [(stage.for_s, stage.from_ops_per_s) for stage in pacing.stages] == [(60, 50), (120, 1000), (120, 250.25)]
     assert found.record.resolved["measure"]["pacing"]["stages"][1] == {"rate": [1000.0], "for": "120s"}
+
+
+def test_a_dry_run_says_how_a_recorded_rate_changes(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text(DAY)
+    recorded = 'pacing = { stages = { file = "day.csv", speed = 60, scale = 0.5 } }'
+    said = describe(read(systems=SQLITE, measure=recorded, folder=tmp_path), tmp_path).stages
+    assert said == (
+        "rate from day.csv (60 times as fast, rates times 0.5): 3 points over 5 min 00 s, from 50/s to 1,000/s,"
+        " 510/s on average"
+    )
+    written = describe(read(systems=SQLITE, measure=RAMP), tmp_path)
+    assert written.stages == "2 stages over 1 min 00 s, from 1,000/s to 5,000/s, 2,333/s on average"
+    assert written.to_json()["stages"] == written.stages
+    assert describe(read(systems=SQLITE), tmp_path).stages == ""
 
 
 @pytest.mark.parametrize(

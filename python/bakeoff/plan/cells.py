@@ -296,7 +296,7 @@ class Builder:
                 )
             return float(level)
         if pacing is not None and pacing.stages:
-            return sum(stage.mean * stage.for_ for stage in pacing.stages) / pacing.stages_s
+            return pacing.mean_ops_per_s
         if pacing is not None:
             if pacing.rate is None:
                 hint = "write pacing = { rate = 5000 }, or rate = 5000 at the top of the plan"

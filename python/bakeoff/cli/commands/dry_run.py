@@ -115,7 +115,14 @@ def _show(dry: DryRun) -> None:
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
-    for words in [*(cost.words for cost in dry.costs), *dry.peers, *dry.comparison_words, *dry.reads, *dry.fleet]:
+    for words in [
+        *filter(None, [dry.stages]),
+        *(cost.words for cost in dry.costs),
+        *dry.peers,
+        *dry.comparison_words,
+        *dry.reads,
+        *dry.fleet,
+    ]:
         show(words)
     for system, words in dry.servers.items():
         show(f"server of {system}: {words}")

@@ -10,10 +10,21 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from ...analysis.search import RUNS_MIN
 from ...model.faults import SIZED, FaultKind
@@ -177,9 +188,6 @@ class WorkloadTable(Table):
         return self
 
 
-#: A day minute by minute has 1,440.
-
-
 def _stage_rates(value: Any) -> list[float]:
     rates = value if isinstance(value, list) else [value]
     if len(rates) not in (1, 2):
@@ -210,11 +218,30 @@ class OpenLoop(Table):
     stages: Annotated[
         list[StageTable], BeforeValidator(_stages, json_schema_input_type=list[StageTable] | RecordedRate)
     ] = Field(default_factory=list, max_length=STAGES_MAX)
+    _recorded: RecordedRate | None = PrivateAttr(None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_recorded(cls, value: Any, handler: ModelWrapValidatorHandler[OpenLoop]) -> OpenLoop:
+        found = handler(value)
+        if isinstance(value, Mapping) and isinstance(value.get("stages"), Mapping):
+            found._recorded = RecordedRate.model_validate(value["stages"])
+        return found
+
+    @property
+    def recorded(self) -> RecordedRate | None:
+        """Where the stages come from; None: they are in the plan."""
+        return self._recorded
 
     @property
     def stages_s(self) -> float:
         """How long they last; 0: there are none."""
         return sum(stage.for_ for stage in self.stages)
+
+    @property
+    def mean_ops_per_s(self) -> float:
+        """Over the stages, of which there are some."""
+        return sum(stage.mean * stage.for_ for stage in self.stages) / self.stages_s
 
     @model_validator(mode="after")
     def _has_one_rate(self) -> OpenLoop:

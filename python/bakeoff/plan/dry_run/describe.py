@@ -12,7 +12,7 @@ from typing import Any
 
 from ...analysis.limit import parse
 from ...analysis.registry import metric
-from ...analysis.wording import bytes_words, counted, seconds_words
+from ...analysis.wording import bytes_words, counted, rate_words, seconds_words
 from ...errors import PlanError
 from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
@@ -26,6 +26,7 @@ from ...provision.files import can_hold_files
 from ...systems import SYSTEMS
 from ..costs import Cost, as_json, costs_of
 from ..data import by_system
+from ..document.tables import OpenLoop
 from ..document.units import RATE_MAX_OPS_PER_S
 from ..existing_tables import TablesLine
 from ..machines import disk_free_bytes, installation
@@ -93,6 +94,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: How the offered rate changes, in words; empty: it does not.
+    stages: str
     #: Of public services.
     costs: list[Cost]
     #: Whose figures these are not, a clause each.
@@ -214,6 +217,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        stages=_stages_words(plan.measure.pacing),
         costs=costs_of(plan),
         peers=peer_words(record.cells),
         fleet=_fleet_words(plan, machines),
@@ -325,6 +329,23 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
             words = f"{every}{size} {verb} not read before a run"
         found.append(f"existing data of {name}: {words}; {checks}")
     return found
+
+
+def _stages_words(pacing: OpenLoop | None) -> str:
+    """ "rate from day.csv (24 times as fast, rates times 0.5): 1,440 points over 1 h, from 10/s to 500/s, 120/s on
+    average"."""
+    if pacing is None or not pacing.stages:
+        return ""
+    recorded, stages, length_s = pacing.recorded, pacing.stages, pacing.stages_s
+    rates = [rate for stage in stages for rate in stage.rate]
+    lowest, highest, mean = map(rate_words, (min(rates), max(rates), pacing.mean_ops_per_s))
+    points = counted(len(stages), "stage", "stages")
+    if recorded is not None:
+        played = [f"{recorded.speed:g} times as fast"] if recorded.speed != 1 else []
+        played += [f"rates times {recorded.scale:g}"] if recorded.scale != 1 else []
+        how = f" ({', '.join(played)})" if played else ""
+        points = f"rate from {recorded.file}{how}: {counted(len(stages), 'point', 'points')}"
+    return f"{points} over {seconds_words(length_s)}, from {lowest} to {highest}, {mean} on average"
 
 
 def _search_words(search: SearchRecord, rates: Sequence[Rate | Priced]) -> str:
