@@ -17,6 +17,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
+from bakeoff.findings.runs import no_valid_run_words
 from bakeoff.model.records.run import RunRecord, Standing, Validity
 from bakeoff.provision.other_processes import Heard, listen
 from bakeoff.report.answer import answer_of
@@ -308,3 +309,10 @@ def test_the_command_to_continue_says_each_value_once(tmp_path: Path) -> None:
     assert words.count("repeat_disturbed") == 1
     assert "--set measure.window=2s" in words
     assert words.endswith("--set measure.repeat_disturbed=34`")
+
+
+def test_that_nothing_was_measured_is_said_before_what_disturbed_it() -> None:
+    nothing = Validity(name="operations", severity="invalid", ok=False, words="no operation ended in the window")
+    facts: dict[str, Any] = {"state": "done", "validity": [DISTURBED, nothing]}
+    run = RunRecord(id="b01-a", block=1, cell="a", order=0, started="", seed=1, **facts)
+    assert no_valid_run_words([run], 0.01, None) == f"no operation ended in the window; {DISTURBED.words}"

@@ -257,3 +257,16 @@ def test_why_a_run_does_not_count_is_shown_each_time_and_a_warning_once(capsys: 
         "warning: b01-c1: the client was busy",
         "warning: b02-c1: 85 % went to other processes",
     ]
+
+
+def test_that_a_disturbed_run_did_nothing_comes_before_what_disturbed_it(capsys: pytest.CaptureFixture[str]) -> None:
+    disturbed = Validity(name="other processes", severity="disturbed", ok=False, words="85 % went to other processes")
+    nothing = Validity(name="operations", severity="invalid", ok=False, words="no operation ended in the window")
+    line = Line(clock=Clock())
+    line.begin(len(SLOTS), 0)
+    line.run_ends(SLOTS[0], cell(), record(SLOTS[0], disturbed, nothing))
+    warnings = [words for words in capsys.readouterr().err.splitlines() if words.startswith("warning: ")]
+    assert warnings == [
+        "warning: b01-c1: no operation ended in the window",
+        "warning: b01-c1: 85 % went to other processes",
+    ]

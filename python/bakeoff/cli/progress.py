@@ -136,10 +136,11 @@ class Line(View):
         self._warn(slot, record)
 
     def _warn(self, slot: Slot, record: RunRecord) -> None:
-        """Why a run does not count; what else is wrong with it only the first time."""
-        for found in record.validity:
+        """Why a run does not count, what it did wrong before what disturbed it; what else is wrong with it only the
+        first time."""
+        for found in sorted(record.validity, key=lambda found: found.severity != "invalid"):
             new = found.severity == "warning" and found.name not in self._warned
-            if found.ok is False and (found.severity == record.standing or new):
+            if found.ok is False and (found.severity in ("invalid", record.standing) or new):
                 self.note(f"warning: {slot.run}: {found.words}")
                 self._warned.add(found.name)
 

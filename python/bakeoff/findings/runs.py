@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..analysis.estimate import REPETITIONS_MIN
-from ..analysis.validity.checks import ERRORS
+from ..analysis.validity.checks import ERRORS, OPERATIONS
 from ..analysis.wording import counted, percent_words
 from ..model.boundary import Document
 from ..model.records.plan import CellRecord
@@ -183,7 +183,8 @@ def no_valid_run_words(runs: Sequence[RunRecord], error_budget_ratio: float, abo
         return ""
     if disturbed := [run for run in runs if run.standing == "disturbed"]:
         rest = [run for run in runs if run.standing != "disturbed"]
-        return "; ".join([disturbed_words(disturbed), *([_why(rest)] if rest else [])])
+        nothing = [words for run in disturbed if (words := _reasons(run).get(OPERATIONS))][:1]
+        return "; ".join([*nothing, disturbed_words(disturbed), *([_why(rest)] if rest else [])])
     if not all(ERRORS in _reasons(run) for run in runs):
         return _why(runs)
     others = {cause: words for run in reversed(runs) for cause, words in _reasons(run).items() if cause != ERRORS}

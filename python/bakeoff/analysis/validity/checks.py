@@ -27,6 +27,7 @@ TENTH_NS = 100_000_000
 
 #: The check against the error budget.
 ERRORS = "errors"
+OPERATIONS = "operations"
 #: The check that stands for all of them where none could be made.
 COULD_BE_CHECKED = "data could be checked after the run"
 
@@ -69,7 +70,7 @@ def _errors(run: JudgedRun) -> Validity:
         words = "no operation that counts ended in the window"
         if run.record.due == 0:
             words = "nothing fell due in the window: raise the rate, or make the window longer"
-        return finding("operations", False, "invalid", words)
+        return finding(OPERATIONS, False, "invalid", words)
     return errors_within(run.record, run.error_budget_ratio)
 
 
