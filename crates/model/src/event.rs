@@ -57,6 +57,10 @@ pub struct Interval {
     /// Shorter than 1 for the last one.
     pub length_s: f64,
     pub warm_up: bool,
+    /// Operations that fell due in it. Only where the plan changes the rate.
+    pub due: Option<u64>,
+    /// Service times of whole operations that ended ok; as `due`, and absent where none did.
+    pub service: Option<Histogram>,
     pub series: Vec<IntervalSeries>,
     pub queries: QueryCounts,
     pub retries: u64,

@@ -88,6 +88,14 @@ def _contradictions(run: RunRecord) -> Iterator[str]:
     yield from _of_nodes(run)
     yield from _of_clients(run)
     yield from _ratios(run, achieved)
+    for index, stage in enumerate(run.stages):
+        counts = (
+            ("response", stage.response.count, stage.ok + stage.unknown),
+            ("service", stage.service.count, stage.ok),
+        )
+        for name, held, counted in counts:
+            if held != counted:
+                yield f"stages.{index}.{name}.count is {held}, but {counted} of its operations have one"
     if run.staleness_probe is not None:
         yield from _of_probe(run.staleness_probe)
     for name, document in _histograms(run):
@@ -224,6 +232,9 @@ def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
         yield f"clients.{index}.headline", client.headline
     for index, probe in enumerate(run.latency_probe):
         yield f"latency_probe.{index}.service", probe.service
+    for index, stage in enumerate(run.stages):
+        yield f"stages.{index}.response", stage.response
+        yield f"stages.{index}.service", stage.service
 
 
 def _of_histogram(document: HistogramDoc) -> str | None:

@@ -92,6 +92,7 @@ class Second(Document):
     retries: int = Field(description="attempts after an operation's first one")
     retries_after_conflict: int = Field(description="retries after a conflict with other transactions")
     reconnects: int
+    due: int | None = Field(default=None, description="operations that fell due, where the plan changes the rate")
 
 
 class Sampled(Document):

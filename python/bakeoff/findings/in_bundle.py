@@ -23,6 +23,7 @@ from .limits_and_searches.thresholds import ThresholdAnswer, thresholds
 from .promises import PromiseAnswer, promise_answers
 from .runs import Doubt, doubts_about, runs_by_cell
 from .shapes import ShapeAnswer, shape_answers
+from .stages import StageAnswer, stage_answers
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Findings:
     thresholds: list[ThresholdAnswer]
     contradictions: list[Contradiction]
     faults: list[FaultAnswer]
+    stages: list[StageAnswer]
     nodes: list[NodeAnswer]
     clients: list[ClientAnswer]
     promises: list[PromiseAnswer]
@@ -96,6 +98,7 @@ def findings_in(
         thresholds=judged,
         contradictions=contradictions(contest, search, held, judged),
         faults=fault_answers(contest, runs),
+        stages=stage_answers(contest, runs),
         nodes=node_answers(contest, runs),
         clients=client_answers(contest, runs),
         promises=promise_answers(bundle),

@@ -362,6 +362,10 @@ class Interval(Document):
     second: int
     length_s: float
     warm_up: bool
+    #: Operations that fell due in it; None where the plan changes no rate.
+    due: int | None = None
+    #: Service times of whole operations that ended ok; as `due`, and None where none did.
+    service: HistogramDoc | None = None
     series: list[IntervalSeries]
     queries: QueryCounts
     retries: int

@@ -28,6 +28,7 @@ from ..findings.limits_and_searches.thresholds import ThresholdAnswer
 from ..findings.promises import PromiseAnswer
 from ..findings.runs import counted_words, mark_words
 from ..findings.shapes import ShapeAnswer
+from ..findings.stages import StageAnswer
 from ..model.boundary import Document
 from ..model.prices import Priced
 from ..model.records.bundle import AnalysisRecord
@@ -91,6 +92,8 @@ class Answer(Document):
     clients: list[ClientAnswer] = Field(default_factory=list)
     #: What was done to servers as planned, and what that did to the load.
     faults: list[FaultAnswer] = Field(default_factory=list)
+    #: Of an offered rate that changes: how each stage went.
+    stages: list[StageAnswer] = Field(default_factory=list)
     #: Whether the systems keep what their levels promise, where the plan asks for checks.
     promises: list[PromiseAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.
@@ -196,6 +199,7 @@ def answer_and_records(
         nodes=found.nodes,
         clients=found.clients,
         faults=found.faults,
+        stages=found.stages,
         promises=found.promises,
         held=found.held,
         cells=_in_order(found),

@@ -20,9 +20,10 @@ from ..bundle.read import Bundle, Pick
 from ..findings.cells import metric_spreads, metric_values
 from ..findings.promises import promises_by_cell
 from ..findings.runs import runs_by_cell, used_runs
+from ..findings.stages import STAGE_QUANTILES, response_times, service_times
 from ..model.clients import ClientRecord
 from ..model.records.plan import CellRecord, Scalar
-from ..model.records.run import RunRecord
+from ..model.records.run import RunRecord, StageRecord
 from ..suggestions import meant
 
 if TYPE_CHECKING:
@@ -94,6 +95,24 @@ def samples_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     """One row a sample of server and machine in every run; second: when, since the warm-up began; length_s: since the
     sample before. columns: as of `seconds_table`."""
     return _of_seconds(bundle, bundle.server, columns)
+
+
+def stages_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
+    """One row a stage of a run whose rate changes, or a part of one: `from_s`, `to_s` since the window's start, of what
+    is measured in the whole seconds within it. kept: whether it kept its rate; null where it has no whole second.
+    columns: of its values, all unless named; UnknownMetric for one that there is not."""
+    named_columns(columns, [name for name, _, _ in _OF_STAGES], "there is no column")
+    seen = [(run, stage) for run in bundle.runs for stage in run.stages]
+    about = {
+        **of_runs(bundle, [run for run, _ in seen]),
+        "stage": [stage.name for _, stage in seen],
+        "from_s": [stage.from_s for _, stage in seen],
+        "to_s": [stage.to_s for _, stage in seen],
+        "kept": [None if not stage.length_s else not stage.overloaded for _, stage in seen],
+    }
+    wanted = [value for value in _OF_STAGES if not columns or value[0] in columns]
+    values = {name: [of(stage) if stage.length_s else None for _, stage in seen] for name, _, of in wanted}
+    return table_of(about, values, {name: {"unit": unit} for name, unit, _ in wanted})
 
 
 def every_metric(bundle: Bundle) -> list[Metric]:
@@ -304,6 +323,30 @@ def clients_table(bundle: Bundle, columns: Collection[str] = ()) -> pa.Table:
     wanted = [value for value in _VALUES if not columns or value[0] in columns]
     values = {name: [of(client) for _, client in seen] for name, _, of in wanted}
     return table_of(about, values, {name: {"unit": unit} for name, unit, _ in wanted})
+
+
+def _stage_ms(name: str, *, service: bool = False) -> Callable[[StageRecord], float | None]:
+    def of(stage: StageRecord) -> float | None:
+        found = service_times(stage) if service else response_times(stage)
+        value_ns = None if found is None else found.percentile(STAGE_QUANTILES[name]).value_ns
+        return None if value_ns is None else value_ns / 1e6
+
+    return of
+
+
+#: Name of the column, unit, and the stage's value.
+_OF_STAGES: tuple[tuple[str, str, Callable[[StageRecord], float | None]], ...] = (
+    ("planned_from_ops_per_s", "ops/s", lambda stage: stage.from_ops_per_s),
+    ("planned_to_ops_per_s", "ops/s", lambda stage: stage.to_ops_per_s),
+    ("offered_ops_per_s", "ops/s", lambda stage: stage.due / stage.length_s),
+    ("rate_ops_per_s", "ops/s", lambda stage: stage.ok / stage.length_s),
+    ("due", "", lambda stage: stage.due),
+    ("ok", "", lambda stage: stage.ok),
+    ("errors", "", lambda stage: sum(stage.errors.values())),
+    ("backlog", "", lambda stage: stage.backlog),
+    *((name, "ms", _stage_ms(name)) for name in STAGE_QUANTILES),
+    *((f"service_{name}", "ms", _stage_ms(name, service=True)) for name in STAGE_QUANTILES),
+)
 
 
 #: What a spreadsheet takes for the beginning of a formula, as a name may have one: CWE-1236.

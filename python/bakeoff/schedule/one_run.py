@@ -20,6 +20,7 @@ from ..model.boundary import (
     EventLogSpec,
     Interval,
     Mark,
+    Open,
     OperationsLimit,
     Ready,
     RunResult,
@@ -42,6 +43,7 @@ from .run_order import Slot
 from .run_record import Measured, client_records, machine_of
 from .sampler import Sampler
 from .seconds import Seconds
+from .stages import StageSums
 from .verification import PROBE_TABLE, staleness_probe
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
@@ -105,6 +107,7 @@ def make(
     seconds.finish(clock_bound_ns=max(place.clock_bound_ns for place in measured.places))
     record = run_record.record(slot, cell, plan, started, measured, merged, server, checks)
     record.faults = with_effects(measured.faults, seconds.tenths, seconds.judged, measured.results, plan.warm_up_s)
+    record.stages = seconds.stages.records() if seconds.stages else []
     record.error_ratio_outside_faults = error_ratio_outside_faults(record.faults, seconds.judged)
     record.disk_was_quiet = disk_was_quiet
     record.reload_s = instance.reloaded_s
@@ -170,7 +173,14 @@ def _measure(
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     kept = writer.run_files(slot.run)
-    seconds = Seconds(kept, cell.clients, plan.warm_up_s, faults=bool(cell.record.faults), tell=watcher.second)
+    seconds = Seconds(
+        kept,
+        cell.clients,
+        plan.warm_up_s,
+        faults=bool(cell.record.faults),
+        stages=_stage_sums(cell, plan.warm_up_s),
+        tell=watcher.second,
+    )
     with ended_servers_named(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer, probe)
         ready = _wait_ready(engines, cell, watcher)
@@ -216,6 +226,12 @@ def _measure(
     faults.heal()
     alive = not nodes.all_frozen and system.answers()
     return Measured(ready, results, places, seconds, sampler, faults.records, warnings, alive, sorted(beside))
+
+
+def _stage_sums(cell: Cell, warm_up_s: float) -> StageSums | None:
+    if not isinstance(cell.pacing, Open) or not cell.pacing.stages:
+        return None
+    return StageSums(cell.pacing.stages, cell.clients, cell.clients * cell.threads, warm_up_s)
 
 
 def _start_clients(

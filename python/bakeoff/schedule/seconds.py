@@ -17,6 +17,7 @@ from ..analysis.validity.checks import TENTH_NS
 from ..bundle.run_files import EACH_SECOND_S, LATER_S, Row, RunFiles
 from ..model.boundary import HistogramDoc, Interval, OutcomeName
 from .merge import add_outcomes, add_queries
+from .stages import StageSums
 
 #: Of response times, in a second's row.
 _FIGURES = ("mean", "p50", "p95", "p99", "max")
@@ -80,8 +81,8 @@ class ClientSeconds:
 
 
 class Seconds:
-    """All seconds of a run. faults: whether some are planned, whose effect will be sought in its tenths. tell: gets the
-    row of each second that all clients have reported."""
+    """All seconds of a run. faults: whether some are planned, whose effect will be sought in its tenths. stages: of a
+    rate that changes. tell: gets the row of each second that all clients have reported."""
 
     def __init__(
         self,
@@ -90,6 +91,7 @@ class Seconds:
         warm_up_s: float,
         *,
         faults: bool,
+        stages: StageSums | None = None,
         tell: Callable[[Row], None] = lambda row: None,
     ) -> None:
         self.rated: list[RatedSecond] = []
@@ -100,6 +102,7 @@ class Seconds:
         self._kept = kept
         self._warm_up_s = warm_up_s
         self._faults = faults
+        self.stages = stages
         self._tell = tell
         self._open: dict[int, list[Interval]] = defaultdict(list)
         #: By client that has not ended: its last second.
@@ -158,6 +161,8 @@ class Seconds:
         for tenth in merged.tenths:
             self._kept.tenths.add(tenth)
         self._keep_responses(row, merged.responses)
+        if self.stages is not None:
+            self.stages.add(group)
         if self._faults:
             self.judged.append(_judged(row["second"] - self._warm_up_s, group))
             for column, name in zip(self._tenths, ("at_s", "ok", "writes"), strict=True):
@@ -199,6 +204,7 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
         "second": second,
         "length_s": length_s,
         "warm_up": any(interval.warm_up for interval in group),
+        **_due(group),
         "ok": count,
         "errors": sum(s.response.count for s in whole if s.outcome != "ok"),
         "rate_ops_per_s": count / length_s if length_s > 0 else 0.0,
@@ -210,6 +216,12 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
         "retries_after_conflict": sum(interval.retries_after_conflict for interval in group),
         "reconnects": sum(interval.reconnects for interval in group),
     }
+
+
+def _due(group: Sequence[Interval]) -> dict[str, int]:
+    """Nothing where the rate does not change."""
+    counts = [interval.due for interval in group if interval.due is not None]
+    return {"due": sum(counts)} if counts else {}
 
 
 def _ok_by_operation(group: Sequence[Interval]) -> dict[str, int]:

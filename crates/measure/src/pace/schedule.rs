@@ -36,6 +36,12 @@ impl Schedule {
         }
     }
 
+    /// Its arrivals from here on.
+    pub fn pacer(&self) -> Pacer {
+        let state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.pacer.clone()
+    }
+
     /// The oldest unclaimed operation's due time, ns after the epoch; `None`: all operations have been given out.
     pub fn claim(&self) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

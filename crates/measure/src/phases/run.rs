@@ -2,6 +2,7 @@
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
 use crate::latency_probe;
+use crate::pace::arrivals::Arrivals;
 use crate::pace::pacer::{Pacer, Share};
 use crate::pace::schedule::Schedule;
 use crate::pace::stages::Stages;
@@ -97,7 +98,11 @@ impl Stage {
 
     fn recorders(&self, job: &Terms) -> Vec<Arc<Recorder>> {
         let (operations, endpoints) = (job.operations.len(), job.spec.driver.endpoints().len());
-        let new = |p: &Placement| Arc::new(Recorder::new(operations, p.threads.len(), endpoints));
+        let new = |p: &Placement| {
+            let mut recorder = Recorder::new(operations, p.threads.len(), endpoints);
+            recorder.service_by_second = is_staged(&job.spec);
+            Arc::new(recorder)
+        };
         self.placements.iter().map(new).collect()
     }
 }
@@ -133,8 +138,9 @@ fn watch(
             ..empty_result(&job.spec)
         });
     };
+    let arrivals = arrivals(&job.spec, &schedules); // before anybody claims any
     let axis = publish_axis(job, start_unix_ns);
-    let reporter = start_reporter(job, &team.recorders, &axis)?;
+    let reporter = start_reporter(job, &team.recorders, &axis, arrivals)?;
     let log = log
         .map(|log| log.begin(axis.clone(), &job.operations))
         .transpose()?;
@@ -217,6 +223,16 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
         )
     };
     groups.iter().enumerate().map(schedule).collect()
+}
+
+/// Whether the plan changes the rate.
+fn is_staged(spec: &RunSpec) -> bool {
+    matches!(&spec.pacing, Pacing::Open { stages, .. } if !stages.is_empty())
+}
+
+/// What falls due, where the rate changes.
+fn arrivals(spec: &RunSpec, schedules: &Schedules) -> Option<Arrivals> {
+    is_staged(spec).then(|| Arrivals::new(schedules.iter().map(|(_, schedule)| schedule.pacer())))
 }
 
 /// Operations of one thread that count; the first threads take what does not divide evenly.
@@ -350,12 +366,14 @@ fn start_reporter(
     job: &Terms,
     recorders: &[Arc<Recorder>],
     axis: &Arc<Axis>,
+    arrivals: Option<Arrivals>,
 ) -> Result<std::thread::JoinHandle<()>, Trouble> {
     let reporter = Reporter {
         recorders: recorders.to_vec(),
         operations: job.operations.clone(),
         endpoints: job.spec.driver.endpoints().to_vec(),
         axis: axis.clone(),
+        arrivals,
         sink: job.sink.clone(),
     };
     spawn("reporter", "", move || reporter.run())

@@ -1,9 +1,11 @@
 //! Reports each second of the run's time axis, also when nothing ended in it. A thread of its own, off the hot path:
 //! it merges the workers' buffers of that second and hands the event to the sink.
 use crate::control::{Axis, Control, Sink};
+use crate::pace::arrivals::Arrivals;
 use crate::record::merged::outcome_of;
 use crate::record::recorder::{Recorder, series};
 use crate::record::seconds::{SecondTotals, Size};
+use crate::record::times::Times;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::event::{Event, Interval, IntervalNode, IntervalSeries, Tenths};
 use bakeoff_model::outcome::Outcome;
@@ -23,12 +25,14 @@ pub struct Reporter {
     pub operations: Vec<Operation>,
     pub endpoints: Vec<Endpoint>,
     pub axis: Arc<Axis>,
+    /// Where what falls due is counted.
+    pub arrivals: Option<Arrivals>,
     pub sink: Sink,
 }
 
 impl Reporter {
     /// Returns when the window has ended and all its seconds are reported.
-    pub fn run(self) {
+    pub fn run(mut self) {
         for second in 0.. {
             let begin_ns = self.axis.epoch_ns + second * SECOND_NS;
             let Some(length_ns) = self.wait_for_end(begin_ns) else {
@@ -53,7 +57,9 @@ impl Reporter {
         }
     }
 
-    fn report(&self, second: u64, begin_ns: u64, length_ns: u64) {
+    fn report(&mut self, second: u64, begin_ns: u64, length_ns: u64) {
+        let end_ns = second * SECOND_NS + length_ns;
+        let due = self.arrivals.as_mut().map(|arrivals| arrivals.until(end_ns));
         let mut all = SecondTotals::new(Size {
             series: self.operations.len() * Outcome::COUNT,
             endpoints: self.endpoints.len(),
@@ -78,6 +84,8 @@ impl Reporter {
             second,
             length_s: length_ns as f64 / 1e9,
             warm_up: begin_ns < self.axis.window_start_ns,
+            due,
+            service: all.service.as_ref().map(Times::to_event),
             series: ended,
             queries: all.totals.queries,
             retries: all.totals.retries,

@@ -73,6 +73,8 @@ pub struct Recorder {
     /// some milliseconds after a second's end knows that the second is complete.
     recording: AtomicBool,
     seconds: Seconds,
+    /// Whether each second has service times, too.
+    pub service_by_second: bool,
 }
 
 /// Dense index of an operation x outcome.
@@ -97,6 +99,7 @@ impl Recorder {
                 series: all,
                 endpoints,
             }),
+            service_by_second: false,
         }
     }
 
@@ -214,6 +217,10 @@ impl Writer {
             second.in_tenth(self.tenth.get() + series);
             if let Some(nodes) = &second.nodes {
                 nodes.operation(endpoint, outcome, response_ns, bucket);
+            }
+            if recorder.service_by_second && outcome == Outcome::Ok.index() {
+                let place = recorder.seconds.series();
+                second.times.record(place, end_ns.saturating_sub(begin_ns));
             }
         }
         if end_ns < self.axis.window_start_ns {
@@ -398,6 +405,23 @@ mod tests {
         let mut unfinished = Times::default();
         writer.recorder.unfinished(0, &mut unfinished);
         assert_eq!(unfinished.to_event().max_ns, 4 * S);
+    }
+
+    #[test]
+    fn a_second_has_service_times_of_what_ended_ok_where_they_are_kept() {
+        for service_by_second in [false, true] {
+            let mut recorder = Recorder::new(1, 1, 1);
+            recorder.service_by_second = service_by_second;
+            let axis = Arc::new(Axis::new(10 * S, 0, 2 * S, Some(3 * S), true));
+            let writer = Writer::new(Arc::new(recorder), axis);
+            writer.operation(0, 0, 12 * S, 13 * S, 13 * S + 500);
+            let failed = series(0, Outcome::Fail(FailClass::Other));
+            writer.operation(failed, 0, 12 * S, 13 * S, 13 * S + 900);
+            let mut all = SecondTotals::new(ONE);
+            writer.recorder.harvest(3, &mut all);
+            let longest_ns = all.service.map(|times| times.to_event().max_ns);
+            assert_eq!(longest_ns, service_by_second.then_some(500));
+        }
     }
 
     #[test]

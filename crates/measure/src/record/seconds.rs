@@ -18,6 +18,7 @@ pub struct Size {
 
 /// One second of one worker.
 pub struct Second {
+    /// By series; behind them the service times of whole operations that ended ok, where those are kept.
     pub times: TimesSet,
     pub tally: Tally,
     pub nodes: Option<NodeSet>,
@@ -28,7 +29,7 @@ pub struct Second {
 impl Second {
     pub fn new(size: Size) -> Self {
         Self {
-            times: TimesSet::new(size.series),
+            times: TimesSet::new(size.series + 1),
             tally: Tally::default(),
             nodes: NodeSet::of_several(size.endpoints),
             tenths: (0..TENTHS * size.series).map(|_| AtomicU64::new(0)).collect(),
@@ -54,6 +55,8 @@ impl Second {
 pub struct SecondTotals {
     /// By series; `None`: nothing of it ended in this second.
     pub times: Vec<Option<Times>>,
+    /// Of whole operations that ended ok; `None`: not kept, or nothing did.
+    pub service: Option<Times>,
     pub totals: Totals,
     /// Of several nodes; else not counted.
     pub nodes: Vec<NodeTotals>,
@@ -64,6 +67,7 @@ impl SecondTotals {
     pub fn new(size: Size) -> Self {
         Self {
             times: vec![None; size.series],
+            service: None,
             totals: Totals::default(),
             nodes: NodeTotals::of_several(size.endpoints),
             tenths: vec![0; TENTHS * size.series],
@@ -84,7 +88,8 @@ impl SecondTotals {
     }
 
     fn add(&mut self, second: &Second) {
-        for (series, total) in self.times.iter_mut().enumerate() {
+        let totals = self.times.iter_mut().chain([&mut self.service]);
+        for (series, total) in totals.enumerate() {
             if !second.times.is_empty(series) {
                 second.times.add_to(series, total.get_or_insert_default());
             }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...bundle.read import Bundle
 
-TABLES = ("runs", "cells", "clients", "seconds", "samples")
+TABLES = ("runs", "cells", "clients", "stages", "seconds", "samples")
 #: By the ending of a file.
 FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 
@@ -25,10 +25,11 @@ def add(commands: Commands) -> None:
         commands,
         "export",
         run,
-        help="a bundle's runs, cells, clients or seconds as a table: CSV, Markdown, Parquet",
+        help="a bundle's runs, cells, clients, stages or seconds as a table: CSV, Markdown, Parquet",
         description="Writes a table of a bundle. runs: one row per run, with its value of every metric. cells: one row"
         " per cell, with the typical repetition and its interval. clients: one row per client of every run with"
         " several."
+        " stages: one row per stage of an offered rate that changes."
         " seconds: one row per second of every run, as its clients measured it. samples: one row per"
         " sample of server and machine metrics. Units are those of docs/reference/metrics.md.",
         epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
@@ -108,10 +109,16 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
         runs_table,
         samples_table,
         seconds_table,
+        stages_table,
         without_empty,
     )
 
-    of_each = {"clients": clients_table, "seconds": seconds_table, "samples": samples_table}
+    of_each = {
+        "clients": clients_table,
+        "stages": stages_table,
+        "seconds": seconds_table,
+        "samples": samples_table,
+    }
     if make := of_each.get(options.table):
         if options.all_metrics:
             raise PlanError(

@@ -10,7 +10,8 @@
     runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
     runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
                                    max_ms, statements (reads, writes, others), retries,
-                                   retries_after_conflict, reconnects, and of each operation "ok.OPERATION"
+                                   retries_after_conflict, reconnects, and of each operation "ok.OPERATION";
+                                   due, where the rate changes
     runs/<run>/tenths.parquet      one row for each tenth of a second: at_s (since the epoch), ok, and writes, those of
                                    them that write, or may
     runs/<run>/nodes.parquet       of a system of several nodes, one row per second: second, then of each "NODE.ok",

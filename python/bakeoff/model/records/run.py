@@ -125,6 +125,40 @@ class NodeSilence(Document):
     planned: bool = False
 
 
+class StageRecord(Document):
+    """One stage of a rate that changes, or a part of one, from the seconds that lie wholly within it: operations by
+    when they ended. name: "2", "2.3" of a ramp, "7/24" of many stages; from_s, to_s: since the window's start; rates:
+    over all clients, of many stages the lowest and the highest; length_s: of those seconds, 0 where there were none."""
+
+    name: str
+    from_s: float
+    to_s: float
+    from_ops_per_s: float
+    to_ops_per_s: float
+    length_s: float
+    due: int
+    ok: int
+    errors: dict[str, int] = Field(default_factory=dict)
+    #: Operations that had fallen due and not begun, at the beginning and at the end: at least.
+    backlog_before: int = 0
+    backlog: int = 0
+    #: The queue grew: the stage did not keep its rate.
+    overloaded: bool = False
+    #: ok + unknown, as far as they ended.
+    response: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+    #: Of those that ended ok.
+    service: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+
+    @property
+    def unknown(self) -> int:
+        return self.errors.get("unknown", 0)
+
+    @property
+    def failures(self) -> int:
+        """They rank at infinity."""
+        return sum(self.errors.values()) - self.unknown
+
+
 class ClientVerdict(Document):
     """The client may have been the limit: figures say at most what this client could ask."""
 
@@ -190,6 +224,8 @@ class RunRecord(Document):
     error_ratio_outside_faults: float | None = Field(
         default=None, validation_alias=AliasChoices("error_ratio_outside_faults", "error_ratio_beside_faults")
     )
+    #: Where the plan changes the rate; empty in a bundle from before they were kept.
+    stages: list[StageRecord] = Field(default_factory=list)
     #: When nodes told nothing of themselves.
     silences: list[NodeSilence] = Field(default_factory=list)
     #: Statements of the operations counted in the window; zeros where the workload does not say.

@@ -24,7 +24,7 @@ from ...model.records.run import RunRecord
 from ..answer import Answer
 from . import search, sweep, timeline
 from . import spectrum as spectrum_chart
-from .panel import MARKS_CAPTION, marks_of
+from .panel import MARKS_CAPTION, STAGES_CAPTION, marks_of, stage_marks
 from .scales import EMPTY, POINTS_MAX, FloatArray, Series
 from .search import search_charts
 from .server import candidates, with_cpu
@@ -198,10 +198,11 @@ class _Maker:
     def overview(self, settings: Sequence[timeline.Setting]) -> Figure | None:
         if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
-        marked = any(setting.marks for setting in settings)
+        marked = any(not mark.stage for setting in settings for mark in setting.marks)
+        staged = f" {STAGES_CAPTION}" if any(len(setting.offered) for setting in settings) else ""
         long = any(len(run.rate) > POINTS_MAX for setting in settings for run in setting.runs)
         thinned = f" {timeline.THINNED_CAPTION}" if long else ""
-        said = f"{timeline.CAPTION}{self._fewer}{thinned}{f' {MARKS_CAPTION}' if marked else ''}"
+        said = f"{timeline.CAPTION}{self._fewer}{thinned}{staged}{f' {MARKS_CAPTION}' if marked else ''}"
         return Figure("timeline", "Throughput of every run over time", timeline.overview(settings, self.names), said)
 
     def middle(self, setting: timeline.Setting) -> Figure:
@@ -220,13 +221,21 @@ class _Maker:
             for run in self._drawn(self.contest.cell(name, setting))
         ]
         done = [run for name in self.names for run in self._drawn(self.contest.cell(name, setting))]
+        staged = next((run for run in done if run.stages), None)
+        warm_up_s = self.contest.plan.warm_up_s
         return timeline.Setting(
             setting_words(setting),
-            self.contest.plan.warm_up_s,
+            warm_up_s,
             tuple(runs),
             nodes=tuple(dict.fromkeys(node.name for run in done for node in run.nodes)),
-            marks=tuple(marks_of(done, self.contest.plan.warm_up_s)),
+            marks=(*stage_marks(done, warm_up_s), *marks_of(done, warm_up_s)),
+            offered=self._offered(staged) if staged else EMPTY,
         )
+
+    def _offered(self, run: RunRecord) -> Series:
+        """What fell due in each of its seconds; all runs are offered the same, but for chance."""
+        found = _columns(self.bundle.intervals(run.id, lambda names: [n for n in names if n in ("second", "due")]))
+        return found.get("due", EMPTY)
 
     def _facets(self, reading: _Reading) -> list[sweep.Facet]:
         by_place = {(c.contestant, tuple(c.setting.items())): c for c in self.answer.cells}

@@ -119,11 +119,12 @@ _LINE = 13
 
 @dataclass(frozen=True)
 class Mark:
-    """at_s: on the chart's axis. planned: else nobody did it."""
+    """at_s: on the chart's axis. planned: else nobody did it. stage: where a stage of the rate begins."""
 
     at_s: float
     words: str
     planned: bool = True
+    stage: bool = False
 
 
 def draw_marks(canvas: Canvas, panel: Panel, marks: Sequence[Mark], *, labelled: bool) -> None:
@@ -132,8 +133,11 @@ def draw_marks(canvas: Canvas, panel: Panel, marks: Sequence[Mark], *, labelled:
         at = panel.x_scale(mark.at_s)
         if not panel.x <= at <= panel.right:
             continue
-        dash = "2 3" if mark.planned else "6 3"
-        canvas.line(at, panel.y, at, panel.bottom, stroke=INVALID, stroke_dasharray=dash, class_="fault")
+        if mark.stage:
+            canvas.line(at, panel.y, at, panel.bottom, stroke=AXIS, stroke_opacity=0.5, class_="axis stage")
+        else:
+            dash = "2 3" if mark.planned else "6 3"
+            canvas.line(at, panel.y, at, panel.bottom, stroke=INVALID, stroke_dasharray=dash, class_="fault")
         if not labelled:
             continue
         width = text_width(mark.words) + 8
@@ -143,6 +147,15 @@ def draw_marks(canvas: Canvas, panel: Panel, marks: Sequence[Mark], *, labelled:
         taken[row : row + 1] = [begin + width]
         place = at - 4 if left else at + 4
         canvas.text(place, panel.bottom - 6 - _LINE * row, mark.words, "note", anchor="end" if left else "start")
+
+
+STAGES_CAPTION = "Dotted grey: the offered rate. Vertical grey lines: where a stage of it, or a part of a ramp, begins."
+
+
+def stage_marks(runs: Sequence[RunRecord], warm_up_s: float) -> list[Mark]:
+    """Of the first run, as all have the same; none where stages are too many to be shown one by one."""
+    stages = next((run.stages for run in runs if run.stages), [])
+    return [Mark(warm_up_s + one.from_s, one.name, stage=True) for one in stages if "/" not in one.name]
 
 
 #: A server that was back so soon needs no mark of its own for that.

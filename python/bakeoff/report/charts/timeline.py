@@ -21,7 +21,7 @@ from .scales import (
     short,
 )
 from .server import metrics_of
-from .svg import INVALID, WARM_UP, Canvas, fill, legend, stroke, text_width
+from .svg import AXIS, INVALID, WARM_UP, Canvas, fill, legend, stroke, text_width
 
 TITLE = "Over time"
 CAPTION = "Each line is one repetition; grey: warm-up, not counted; dashed red: a run that is not valid."
@@ -61,6 +61,8 @@ class Setting:
     #: Names of several servers.
     nodes: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    #: Operations that fell due each second, where the rate changes.
+    offered: Series = EMPTY
 
     def end_s(self) -> float:
         return max((float(run.rate.seconds[-1]) + 0.5 for run in self.runs if len(run.rate)), default=1.0)
@@ -84,13 +86,14 @@ def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
         x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 70)
         width = pitch - _LEFT - 10
         end_s = setting.end_s()
-        y_scale = _from_zero([run.rate for run in setting.runs], 3)(y + height, y)
+        y_scale = _from_zero([setting.offered, *(run.rate for run in setting.runs)], 3)(y + height, y)
         panel = _panel(x, y, width, height, end_s, y_scale, short)
         _warm_up(canvas, panel, setting.warm_up_s)
         first = index % columns == 0
         x_title = "seconds" if index // columns == rows - 1 else ""
         panel.axes(canvas, title=setting.title, x_title=x_title, y_title="operations/s" if first else "")
         draw_marks(canvas, panel, setting.marks, labelled=len(settings) == 1)
+        _offered(canvas, panel, setting.offered)
         _lines(canvas, panel, setting.runs, _Part(lambda run: run.rate), "operations/s", "ops/s")
     canvas.height = top + rows * (height + 70) - 70 + 44
     return canvas
@@ -109,6 +112,8 @@ def detail(setting: Setting, names: Sequence[str]) -> Canvas:
         panel.axes(canvas, title=row.title, x_title="seconds since the clients' common start", x_labels=last)
         _node_names(canvas, panel, row, setting.runs)
         draw_marks(canvas, panel, setting.marks, labelled=index == 0)
+        if index == 0:
+            _offered(canvas, panel, setting.offered)
         for part in row.parts:
             _lines(canvas, panel, setting.runs, part, row.title, row.unit)
         y += row.height + (48 if last else 30)
@@ -149,10 +154,9 @@ class _Row:
 
 
 def _rows(setting: Setting) -> Iterator[_Row]:
-    rates = [run.rate for run in setting.runs]
-    yield _Row(
-        "throughput, operations per second", "ops/s", 150, short, _from_zero(rates), (_Part(lambda run: run.rate),)
-    )
+    rates = [setting.offered, *(run.rate for run in setting.runs)]
+    title = f"throughput, operations per second{' (dotted grey: offered)' if len(setting.offered) else ''}"
+    yield _Row(title, "ops/s", 150, short, _from_zero(rates), (_Part(lambda run: run.rate),))
     times = [part for run in setting.runs for part in (run.p50_ms, run.p99_ms)]
     lowest = [low for part in times if (low := part.lowest_positive) is not None]
     yield _Row(
@@ -218,6 +222,13 @@ def _warm_up(canvas: Canvas, panel: Panel, warm_up_s: float) -> None:
     canvas.add("rect", x=panel.x, y=panel.y, width=end - panel.x, height=panel.height, fill=WARM_UP, class_="warm-up")
     if end - panel.x > 48 and panel.height > 80:
         canvas.text(panel.x + 5, panel.y + 12, "warm-up", "note")
+
+
+def _offered(canvas: Canvas, panel: Panel, offered: Series) -> None:
+    for piece in offered.drawn():
+        xs, ys = pixels(panel.x_scale, piece.seconds), pixels(panel.y_scale, piece.values)
+        points = list(zip(xs.tolist(), ys.tolist(), strict=True))
+        canvas.polyline(points, stroke=AXIS, stroke_dasharray="1.5 3", stroke_width=1.4, class_="offered")
 
 
 def _lines(

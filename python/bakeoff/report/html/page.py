@@ -21,6 +21,10 @@ from ..words.faults import HEADS as FAULT_HEADS
 from ..words.faults import row_cells
 from ..words.limits import limit_heads, limit_rows
 from ..words.pairs import NAMED_MAX
+from ..words.stages import HEADS as STAGE_HEADS
+from ..words.stages import NOTE as STAGE_NOTE
+from ..words.stages import WORDS as STAGE_WORDS
+from ..words.stages import row_cells as stage_cells
 from .promises import promise_section
 from .rows import (
     broken_checks,
@@ -63,6 +67,10 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
         "nodes": node_rows(answer),
         "client_heads": CLIENT_HEADS,
         "clients": client_rows(answer),
+        "stage_heads": STAGE_HEADS,
+        "stage_words": STAGE_WORDS,
+        "stage_note": STAGE_NOTE,
+        "stages": stage_rows(answer),
         "fault_heads": FAULT_HEADS,
         "faults": fault_rows(answer),
         "objective_short": metric(answer.objective, answer.rates).label,
@@ -86,11 +94,11 @@ def page_of(bundle: Bundle, answer: Answer, figures: Figures) -> dict[str, Any]:
 
 
 def _lead(contest: Contest, bundle: Bundle, answer: Answer, figures: Figures) -> Figure | None:
-    """The chart that answers the question: what a search tried, the time around planned faults, else the first limit's
-    metric, else the objective. None: the rows of the first screen draw the same few values."""
+    """The chart that answers the question: what a search tried, the time around planned faults or the stages of a rate,
+    else the first limit's metric, else the objective. None: the rows of the first screen draw the same few values."""
     if figures.searches:
         return figures.searches[0]
-    if answer.faults and figures.overview:
+    if (answer.faults or answer.stages) and figures.overview:
         return figures.overview
     if contest.axis is None and len(contest.settings) == 1:
         return None
@@ -127,6 +135,16 @@ def node_rows(answer: Answer) -> list[dict[str, Any]]:
         rows.append(
             {"found": one, "series": series, "node": (of_nodes[one.contestant, one.node], name), "words": words}
         )
+    return rows
+
+
+def stage_rows(answer: Answer) -> list[dict[str, Any]]:
+    """first: of its cell."""
+    rows, before = [], None
+    for one in answer.stages:
+        series = answer.contestants.index(one.contestant)
+        rows.append({"found": one, "series": series, "first": one.cell != before, "cells": stage_cells(one)})
+        before = one.cell
     return rows
 
 

@@ -13,6 +13,7 @@ from ...analysis.wording import grouped, interval_words, milliseconds_words
 from ...findings.cells import CellAnswer
 from ...findings.contestants import Placed, axis_words, who_words
 from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
+from ...findings.stages import StageAnswer
 from ...terminal import aligned, one_line, rule
 from ..answer import Answer
 from ..words.clients_and_nodes import CLIENT_HEADS, NODE_HEADS, client_row, node_row
@@ -23,6 +24,9 @@ from ..words.pairs import value_words
 from ..words.promises import HEADS as PROMISE_HEADS
 from ..words.promises import promise_row, verdict_meanings
 from ..words.shapes import finding_words
+from ..words.stages import HEADS as STAGE_HEADS
+from ..words.stages import NOTE as STAGE_NOTE
+from ..words.stages import row_cells as stage_cells
 from .first_screen import first_lines
 
 _WIDTH = 110
@@ -80,6 +84,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _statements(answer)
     yield from _nodes(answer)
     yield from _clients(answer)
+    yield from _stages(answer)
     yield from _faults(answer)
     yield from _metrics(answer)
     yield from _held(answer)
@@ -184,6 +189,20 @@ def _clients(answer: Answer) -> Iterator[str]:
     if answer.clients:
         rows = [(client, client_row(client)) for client in answer.clients]
         yield from _of_places(answer, "What each client did:", CLIENT_HEADS, rows, left=1)
+
+
+def _stages(answer: Answer) -> Iterator[str]:
+    """Without intervals, for which a terminal is too narrow."""
+    if answer.stages:
+        rows = [(one, _stage_words(one)) for one in answer.stages]
+        heads = [*STAGE_HEADS[:1], "planned", *STAGE_HEADS[1:]]
+        yield from _of_places(answer, "Stage by stage:", heads, rows, left=4)
+        yield from _wrapped(STAGE_NOTE)
+
+
+def _stage_words(answer: StageAnswer) -> list[str]:
+    (stage, planned), (seconds, _), (kept, why), *cells = stage_cells(answer)
+    return [stage, planned, seconds, ", ".join(filter(None, (kept, why))), *(value for value, _ in cells)]
 
 
 def _faults(answer: Answer) -> Iterator[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ...analysis.compare import ComparisonAnswer
 from ...analysis.estimate import REPETITIONS_MIN
@@ -18,6 +19,7 @@ from ...findings.limits_and_searches.limits import LimitFinding
 from ...findings.limits_and_searches.searches import Capacity, SearchAnswer, sought_level_words
 from ...findings.run_values import time_words
 from ...findings.shapes import ShapeAnswer
+from .stages import broke_words
 
 WORDS_MAX = 25
 
@@ -59,6 +61,8 @@ def _candidates(found: Findings) -> Iterator[str]:
         yield from compared
     elif found.faults:
         yield from _of_faults(found)
+    elif found.stages:
+        yield from _of_stages(found)
     elif contest.plan.baseline is not None and len(found.cells) > 1 and not contest.is_sweep:
         yield f"nothing is compared: no two cells differ in {contest.plan.compare_factor} alone"
     else:
@@ -350,6 +354,18 @@ def _of_faults(found: Findings) -> Iterator[str]:
     yield "; ".join(clauses[:1])
     if not clauses:
         yield from _of_cells(contest, found.cells)
+
+
+def _of_stages(found: Findings) -> Iterator[str]:
+    """At which stage each contestant broke, in the middle setting."""
+    there = [one for one in found.stages if one.setting == dict(found.contest.middle) and one.length_s]
+    by_cell = groupby(there, key=lambda one: one.cell)
+    clauses = [f"{(stages := list(of_cell))[0].contestant} {broke_words(stages)}" for _, of_cell in by_cell]
+    yield "; ".join(clauses)
+    if len(clauses) > 1:
+        yield clauses[0]
+    if not clauses:
+        yield from _of_cells(found.contest, found.cells)
 
 
 def _of_cells(contest: Contest, cells: Sequence[CellAnswer]) -> Iterator[str]:

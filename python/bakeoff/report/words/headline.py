@@ -20,6 +20,7 @@ from .faults import closed_loop_words, fault_sentences
 from .limits import limit_sentences, search_sentences
 from .pairs import differs_words, over_all_words, pair_words
 from .shapes import shape_words
+from .stages import stage_sentences
 
 
 def headline_words(found: Findings, levels: Sequence[str]) -> list[str]:
@@ -38,6 +39,7 @@ def headline_words(found: Findings, levels: Sequence[str]) -> list[str]:
     closed = closed_loop_words(found.faults, dict(contest.middle))
     return [
         *limit_sentences(found.held),
+        *stage_sentences(found.stages, dict(contest.middle)),
         *(of_faults if closed else []),
         *closed,
         *(answered or figure_words(contest, cells)),
