@@ -26,8 +26,7 @@ use bakeoff_model::endpoint::{Endpoint, Routing};
 use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
-use client::Client;
-use resp::command;
+use client::{Client, Wait};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -141,8 +140,8 @@ struct Settings {
     database: u32,
     cluster: bool,
     sessions_per_line: usize,
-    /// Sent behind each write; empty: nothing is.
-    wait: Vec<u8>,
+    /// Of each write.
+    wait: Option<Wait>,
 }
 
 /// One endpoint, and who connects to it.
@@ -177,21 +176,12 @@ impl RedisDriver {
             database: spec.database,
             cluster: spec.cluster,
             sessions_per_line: spec.pipeline as usize,
-            wait: waiting_for(spec.wait_replicas),
+            wait: (spec.wait_replicas > 0).then(|| Wait::new(spec.wait_replicas, timeout)),
         };
         Ok(Self {
             settings: Arc::new(settings),
         })
     }
-}
-
-/// Without a limit of its own: the operation has one, after which its outcome is unknown.
-fn waiting_for(replicas: u32) -> Vec<u8> {
-    let mut request = vec![];
-    if replicas > 0 {
-        command(&mut request, &[b"WAIT", replicas.to_string().as_bytes(), b"0"]);
-    }
-    request
 }
 
 impl Driver for RedisDriver {

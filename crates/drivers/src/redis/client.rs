@@ -10,6 +10,7 @@ use bakeoff_model::outcome::{OpError, Outcome};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A request is redirected at most so often.
 const HOPS_MAX: usize = 5;
@@ -246,55 +247,83 @@ impl Links {
     /// A request whose answer is a number.
     #[inline]
     pub async fn number(&mut self, slot: u16, write: impl Fn(&mut Vec<u8>)) -> Result<i64, OpError> {
-        self.answered(slot, 1, write).await
+        let (mut hop, mut hops) = (None, 0);
+        loop {
+            let mut turn = self.ask(slot, hop, 1, &write).await?;
+            let answer = turn.number().await;
+            drop(turn);
+            match answer {
+                Err(error) => hop = Some(self.follow(error, &mut hops)?),
+                number => return number,
+            }
+        }
     }
 
     /// The same of a write, which waits for replicas if the plan says so.
     #[inline]
     pub async fn written(&mut self, slot: u16, write: impl Fn(&mut Vec<u8>)) -> Result<i64, OpError> {
-        if self.client.settings.wait.is_empty() {
-            return self.answered(slot, 1, write).await;
+        if self.client.settings.wait.is_none() {
+            return self.number(slot, write).await;
         }
-        let client = self.client.clone();
-        self.answered(slot, 2, |request| {
-            write(request);
-            request.extend_from_slice(&client.settings.wait);
-        })
-        .await
-    }
-
-    /// The first of `answers`; the others must not be errors.
-    #[inline]
-    async fn answered(
-        &mut self,
-        slot: u16,
-        answers: usize,
-        write: impl Fn(&mut Vec<u8>),
-    ) -> Result<i64, OpError> {
+        let settings = self.client.settings.clone();
         let (mut hop, mut hops) = (None, 0);
         loop {
-            let mut turn = self.ask(slot, hop, answers, &write).await?;
-            let answer = turn.number().await;
-            let is_lost = answer.as_ref().is_err_and(|error| error.connection_lost);
-            let mut others = Ok(());
-            for _ in 1..if is_lost { 1 } else { answers } {
-                others = turn.number().await.map(drop);
-            }
+            let asked = self.ask(slot, hop, 2, |request| {
+                write(request);
+                settings.wait.iter().for_each(|wait| wait.write(request));
+            });
+            let mut turn = asked.await?;
+            let number = match turn.number().await {
+                Err(error) if error.connection_lost => return Err(error),
+                number => number,
+            };
+            let applied = turn.number().await;
             drop(turn);
-            match answer {
+            match number {
                 Err(error) => hop = Some(self.follow(error, &mut hops)?),
-                Ok(number) => return others.map(|()| number).map_err(not_waited_for),
+                Ok(number) => {
+                    let waited = settings.wait.as_ref().map_or(Ok(()), |wait| wait.judged(applied));
+                    return waited.map(|()| number);
+                }
             }
         }
     }
 }
 
-/// The write itself was carried out.
-#[cold]
-fn not_waited_for(error: OpError) -> OpError {
-    let mut unknown = error.with_statement("WAIT");
-    unknown.outcome = Outcome::Unknown;
-    unknown
+/// For replicas, after a write.
+pub struct Wait {
+    replicas: i64,
+    request: Vec<u8>,
+}
+
+impl Wait {
+    /// `limit`: as long as an operation may take.
+    pub(super) fn new(replicas: u32, limit: Duration) -> Self {
+        let (number, ms) = (replicas.to_string(), limit.as_millis().max(1).to_string());
+        let mut request = vec![];
+        command(&mut request, &[b"WAIT", number.as_bytes(), ms.as_bytes()]);
+        let replicas = i64::from(replicas);
+        Self { replicas, request }
+    }
+
+    #[inline]
+    fn write(&self, request: &mut Vec<u8>) {
+        request.extend_from_slice(&self.request);
+    }
+
+    /// `applied`: how many replicas have the write, which was carried out.
+    fn judged(&self, applied: Result<i64, OpError>) -> Result<(), OpError> {
+        let mut error = match applied {
+            Ok(applied) if applied >= self.replicas => return Ok(()),
+            Ok(applied) => {
+                let what = format!("{applied} of {} replicas have applied it", self.replicas);
+                OpError::new(Outcome::Unknown, false, "WAIT", what)
+            }
+            Err(error) => error,
+        };
+        error.outcome = Outcome::Unknown;
+        Err(error.with_statement("WAIT"))
+    }
 }
 
 #[cold]

@@ -173,8 +173,8 @@ fn who_gives_up_ends_the_connection_for_those_who_share_it_and_the_next_get_anot
     });
 }
 
-/// A server that takes everything, but has lost its scripts as soon as it is asked to run one, and stops waiting for
-/// replicas. How many have connected.
+/// A server that takes everything, but has lost its scripts as soon as it is asked to run one, and has one replica. How many
+/// have connected.
 fn forgetful() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, connected) = (
@@ -199,7 +199,7 @@ fn forgetful() -> (u16, Arc<AtomicUsize>) {
             let answer = match &words[0][..] {
                 b"SCRIPT\r\n" => format!("$40\r\n{}\r\n", "5".repeat(40)),
                 b"EVALSHA\r\n" => "-NOSCRIPT No matching script.\r\n".into(),
-                b"WAIT\r\n" => "-UNBLOCKED force unblock from blocking operation\r\n".into(),
+                b"WAIT\r\n" => ":1\r\n".into(),
                 _ => "+OK\r\n".into(),
             };
             (&stream).write_all(answer.as_bytes()).unwrap();
@@ -243,26 +243,31 @@ fn a_connection_without_its_scripts_is_replaced() {
 }
 
 #[test]
-fn a_write_that_replicas_may_not_have_has_an_unknown_outcome() {
+fn a_write_that_too_few_replicas_have_applied_has_an_unknown_outcome() {
     let (port, _) = forgetful();
-    let spec = RedisSpec {
-        endpoints: vec![endpoint(&format!("127.0.0.1:{port}"))],
-        wait_replicas: 1,
-        ..RedisSpec::default()
+    let waiting = |wait_replicas| {
+        redis_driver(RedisSpec {
+            endpoints: vec![endpoint(&format!("127.0.0.1:{port}"))],
+            wait_replicas,
+            ..RedisSpec::default()
+        })
     };
-    let driver = redis_driver(spec);
+    let change = [FieldValue {
+        field: 0,
+        value: b"x",
+    }];
     run_on_reactor(async {
-        let mut all = sessions(&driver, 1, &table("redis_waiting")).await;
-        let change = [FieldValue {
-            field: 0,
-            value: b"x",
-        }];
+        let spec = table("redis_waiting");
+        let mut one = sessions(&waiting(1), 1, &spec).await;
+        let mut two = sessions(&waiting(2), 1, &spec).await;
         for _ in 0..2 {
-            let error = all[0].update(T, b"k", &change).await.unwrap_err();
-            assert_eq!((&*error.code, error.outcome), ("UNBLOCKED", Outcome::Unknown));
+            assert_eq!(one[0].update(T, b"k", &change).await.unwrap(), Some(1));
+            let error = two[0].update(T, b"k", &change).await.unwrap_err();
+            assert_eq!((&*error.code, error.outcome), ("WAIT", Outcome::Unknown));
+            assert_eq!(error.message, "1 of 2 replicas have applied it");
             assert!(!error.connection_lost);
         }
-        let error = all[0].delete(T, b"k").await.unwrap_err();
+        let error = two[0].delete(T, b"k").await.unwrap_err();
         assert_eq!(&*error.code, "NOSCRIPT", "the write's own error comes first");
     });
 }
