@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from ..model.boundary import Stage
 
-#: More stages, such as a recorded rate has, are shown as so many equal parts of the time.
+#: More stages, as a recorded rate has, are shown as this many equal parts of the time.
 PARTS_MAX = 24
-#: A ramp is shown in so many parts at most, none of them shorter than PART_MIN_S.
+#: A ramp is shown in at most this many parts, none of them shorter than PART_MIN_S.
 RAMP_PARTS_MAX = 5
 PART_MIN_S = 5.0
 
