@@ -17,7 +17,15 @@ from bakeoff.schedule.target_bundle import Target
 from builders.bundles import MARIADB, Story, write_bundle
 
 SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
-OPTIONS = {"events": False, "dry_run": False, "json": False, "no_report": False, "quiet": True, "beside": "refuse"}
+OPTIONS = {
+    "events": False,
+    "dry_run": False,
+    "json": False,
+    "no_report": False,
+    "quiet": True,
+    "beside": "refuse",
+    "otlp": None,
+}
 RESUME = {
     "resume": None,
     "plans": [Path("p.toml")],
