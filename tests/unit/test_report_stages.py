@@ -106,6 +106,13 @@ def test_percentiles_that_too_few_operations_tell_are_not_stated(tmp_path: Path)
     assert found.words["p999_ms"] == "too few samples (400 of 10,000)"
 
 
+def test_operations_that_timed_out_make_a_percentile_a_lower_bound(tmp_path: Path) -> None:
+    lost = {"errors": {"unknown": 500}, "response": times(20_500, 3.0)}
+    told = answer(tmp_path, stage("1", 0, 1000).model_copy(update=lost))
+    assert told.stages[0].at_least == ["p99_ms", "p999_ms"]
+    assert "at least 3.00 ms" in render_text(told)
+
+
 def test_figures_are_of_all_repetitions_with_their_interval(tmp_path: Path) -> None:
     told = answer(tmp_path, *BROKE, repetitions=5)
     assert [one.runs for one in told.stages] == [5, 5, 5]

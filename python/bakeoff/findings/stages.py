@@ -45,6 +45,8 @@ class StageAnswer(Document):
     response: dict[str, Spread] = Field(default_factory=dict)
     service: dict[str, Spread] = Field(default_factory=dict)
     words: dict[str, str] = Field(default_factory=dict)
+    #: Response times that operations which timed out reach down to: lower bounds.
+    at_least: list[str] = Field(default_factory=list)
     #: Runs whose queue grew in it: they did not keep its rate.
     overloaded: int = 0
     #: The mean of those runs: operations that waited to be begun when it began, and when it ended.
@@ -100,11 +102,17 @@ def _with_figures(answer: StageAnswer, same: Sequence[StageRecord], budget: floa
             "response": response,
             "service": service,
             "words": words,
+            "at_least": _bounds(same),
             "overloaded": sum(one.overloaded for one in same),
             "backlog_before": sum(one.backlog_before for one in same) / len(same),
             "backlog": sum(one.backlog for one in same) / len(same),
         }
     )
+
+
+def _bounds(same: Sequence[StageRecord]) -> list[str]:
+    spreads = [spread for one in same if (spread := response_times(one)) is not None]
+    return [name for name, q in STAGE_QUANTILES.items() if any(one.percentile(q).at_least for one in spreads)]
 
 
 def response_times(stage: StageRecord) -> Distribution | None:

@@ -43,7 +43,7 @@ def row_cells(answer: StageAnswer) -> list[tuple[str, str]]:
             percent_words(answer.error_ratio) if answer.error_ratio else "0",
             "over the budget" if answer.over_budget else "",
         ),
-        *(_time(answer.response.get(name)) for name in STAGE_QUANTILES),
+        *(_time(answer.response.get(name), at_least=name in answer.at_least) for name in STAGE_QUANTILES),
         *(_time(answer.service.get(name)) for name in STAGE_QUANTILES),
     ]
 
@@ -117,8 +117,10 @@ def _rate(spread: Spread | None) -> tuple[str, str]:
     return rate_words(spread.value), _between(spread, rate=True)
 
 
-def _time(spread: Spread | None) -> tuple[str, str]:
-    return ("-", "") if spread is None else (milliseconds_words(spread.value), _between(spread, rate=False))
+def _time(spread: Spread | None, *, at_least: bool = False) -> tuple[str, str]:
+    if spread is None:
+        return "-", ""
+    return f"{'at least ' if at_least else ''}{milliseconds_words(spread.value)}", _between(spread, rate=False)
 
 
 def _between(spread: Spread, *, rate: bool) -> str:
