@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis import validity
-from bakeoff.analysis.validity.checks import ERRORS
+from bakeoff.analysis.validity.checks import ERRORS, OPERATIONS
 from bakeoff.analysis.validity.disturbance import KINDS
 from bakeoff.report.words import doubts
 from bakeoff.report.words.meanings import CERTAINTIES, CHECKS, DOUBTS, OTHER_ROWS, VERDICTS, Meaning
@@ -30,7 +30,7 @@ def test_every_check_is_explained() -> None:
     folder = Path(validity.__file__).parent
     found = set().union(*(named_in(path.read_text()) for path in folder.glob("*.py")))
     assert len(found) > 15
-    assert found | {ERRORS} | {kind.name for kind in KINDS} == EXPLAINED - {"run failed", "run lost"}
+    assert found | {ERRORS, OPERATIONS} | {kind.name for kind in KINDS} == EXPLAINED - {"run failed", "run lost"}
 
 
 def test_every_verdict_is_explained() -> None:

@@ -249,6 +249,8 @@ class Conductor:
                 self.plan, cell, self.writer.folder, self.host, allow_drop=self.allow_drop, work=self.work
             )
             self._instances[cell.instance_key] = instance
+            if any(fault.do == "skew" for fault in cell.record.faults):
+                instance.lend_clocks()
             self._give_data(cell, instance)
             if self.plan.verify is not None:
                 refuse_outsiders(instance.system)

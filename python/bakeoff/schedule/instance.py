@@ -104,8 +104,6 @@ class Instance:
         self.started_again = ""  # before this run, in words
         self.reloaded_s: float | None = None  # what the load before this run took
         self._tables_begun = False  # on an existing system
-        #: That its servers must be ready for.
-        self.fault_kinds = {fault.do for fault in cell.record.faults}
 
     @property
     def loaded(self) -> bool:
@@ -114,16 +112,14 @@ class Instance:
     def start(self) -> None:
         """Starts ended or frozen servers of a managed system; checks an existing one the first time."""
         if not self._started or (self.system.managed and not self.system.whole()):
-            self._prepare()
             self.system.start()
             self._started = True
             self._pin()
 
-    def _prepare(self) -> None:
-        """What servers must be started with. Raises ServerError."""
-        if "skew" in self.fault_kinds:
-            for server in self.system.servers().values():
-                server.lend_clock()
+    def lend_clocks(self) -> None:
+        """From the next start on the clocks of its servers can be skewed. Raises ServerError."""
+        for server in self.system.servers().values():
+            server.lend_clock()
 
     def open(self) -> None:
         """Starts the system, and makes the place for tables."""
@@ -251,7 +247,6 @@ class Instance:
         if self.system.managed and data.snapshot is None:
             return False
         if data.snapshot is not None:
-            self._prepare()
             self.system.restore(data.snapshot)
             self._started = True
             self._pin()

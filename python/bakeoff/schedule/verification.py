@@ -79,11 +79,12 @@ def verify(
         for _, of_one in groupby(chosen, key=lambda subject: subject.key):
             levels = list(of_one)
             instance = Instance(plan, levels[0].cell, folder.path, host, allow_drop=False, work=work)
-            instance.fault_kinds.update(asked.faults.kinds)
             with ExitStack() as stops:
                 stops.callback(instance.stop)
                 with log_shown(instance.system):
                     tell(f"{levels[0].label}: starting")
+                    if "skew" in asked.faults.kinds:
+                        instance.lend_clocks()
                     instance.open()
                     refuse_outsiders(instance.system)
                     for subject in levels:
