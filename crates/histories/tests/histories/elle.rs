@@ -1,5 +1,5 @@
 //! A second judge of lists: Elle (Kingsbury, Alvaro). It is in no registry that the tests use, so it is judged with only where
-//! `BAKEOFF_TEST_ELLE` names a class path with Clojure and Elle, as the jar of `elle-cli` is by itself.
+//! `BAKEOFF_TEST_ELLE` names a class path with Clojure and Elle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
