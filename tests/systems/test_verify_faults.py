@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bakeoff.provision.installation import Installation
+from bakeoff.systems.redis.system import SOURCES as REDIS
 from commands import bakeoff, write_plan
 from test_verify_isolation import PLAN
 
@@ -36,6 +37,19 @@ def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path, mari
     assert lists["report"]["violations"] == []
     assert lists["report"]["exposure"]["committed"] > 100
     assert found["seed"] == 7
+
+
+def test_without_sql_faults_are_done_while_old_values_are_looked_for(tmp_path: Path) -> None:
+    if not REDIS.here():
+        REDIS.install(None, None, lambda _: None)
+    plan = write_plan(tmp_path, PLAN.format(system="redis", options=""))
+    done = bakeoff("verify", plan, *QUIET[:3], "--seconds", "2", "--fault", "freeze", "--fault", "skew", cwd=tmp_path)
+    assert done.code == 0, done.err
+    (found,) = json.loads(done.out)["verified"]
+    assert sorted(one["planned"]["do"] for one in found["faults"]) == ["freeze", "skew"]
+    assert all(one["back_s"] is not None for one in found["faults"])
+    assert found["histories"][0]["name"] == "staleness"
+    assert "0 of " in found["histories"][0]["words"]
 
 
 def test_a_search_runs_only_transactions_and_other_seeds_draw_other_moments(

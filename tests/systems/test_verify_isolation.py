@@ -221,7 +221,7 @@ def test_quorums_of_a_cluster_without_sql_overlap(tmp_path: Path) -> None:
     [
         ((), "null", "it is no database, so it promises nothing"),
         (("--seconds", "0"), "redb", "it has no transactions in SQL, and nothing else is asked for"),
-        (("--fault", "kill"), "redb", "it has no transactions in SQL, and nothing else is asked for"),
+        (("--fault", "kill"), "redb", "no fault is possible on redb: it is not a managed server"),
     ],
 )
 def test_what_cannot_be_verified_is_refused(tmp_path: Path, arguments: Sequence[str], system: str, why: str) -> None:
