@@ -70,6 +70,30 @@ def test_a_second_mirror_and_a_second_push_send_only_what_changed(
     assert (tmp_path / "mirror" / "tiny-1" / "note.txt").read_text() == "quiet"
 
 
+def test_a_push_that_was_broken_off_is_made_good_by_the_next(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    """The checksums were there already, and the last file was not."""
+    place = f"{ADDRESS.removeprefix('memory:/')}/tiny-1/bundle.json"
+    Bucket(ADDRESS).push(tiny)
+    older = memory.cat_file(place)
+    (tiny / "bundle.json").write_bytes(older.replace(b"  ", b" ") + b"\n")
+    Bucket(ADDRESS).push(tiny)
+    memory.pipe_file(place, older)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 0
+    Bucket(ADDRESS).push(tiny)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+
+
+def test_folders_with_the_names_of_a_mirror_s_own_files_are_no_bundles(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    for name in ("mirror.json", "mirror.lock"):
+        memory.pipe_file(f"{ADDRESS.removeprefix('memory:/')}/{name}/bundle.json", b"{}")
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+
+
 def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
     memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
 ) -> None:

@@ -124,7 +124,7 @@ class Bucket:
             self._files.invalidate_cache()
             by_bundle = self._listing()
         before, state = _state_of(into), {}
-        for name in before.keys() - by_bundle.keys():
+        for name in {path.name for path in into.iterdir() if path.is_dir()} - by_bundle.keys():
             _drop(into / name)
         for name, there in by_bundle.items():
             try:
@@ -155,8 +155,10 @@ class Bucket:
         base = f"{self._root}/{name}"
         there = self._files.find(base, detail=True)
         before: dict[str, str] = {}
+        document = b""  # may be older than the checksums, if a push was broken off
         if f"{base}/bundle.json" in there:
-            info = _parsed(self._read(f"{base}/bundle.json"), BundleInfo)
+            document = self._read(f"{base}/bundle.json")
+            info = _parsed(document, BundleInfo)
             if info is None or info.id != bundle.info.id:
                 hint = "rename the folder, or choose another prefix"
                 raise PlanError(f"another bundle named {name} is there", where=self.address, hint=hint)
@@ -171,9 +173,12 @@ class Bucket:
             sums[path] = hashlib.sha256(data).hexdigest()
             if path == "bundle.json":
                 self._files.pipe_file(f"{base}/{CHECKSUMS}", json.dumps(sums, indent=0).encode())
-            if before.get(path) != sums[path] or f"{base}/{path}" not in there:
-                self._files.pipe_file(f"{base}/{path}", data)
+            kept = there.get(f"{base}/{path}")
+            if kept is None or before.get(path) != sums[path] or _size(kept) != len(data):
                 count, size = count + 1, size + len(data)
+            elif path != "bundle.json" or data == document:
+                continue
+            self._files.pipe_file(f"{base}/{path}", data)
         return count, size
 
     def _listing(self) -> dict[str, dict[str, Said]]:
@@ -181,7 +186,8 @@ class Bucket:
         found: dict[str, dict[str, Said]] = {}
         for path, said in self._files.find(self._root, detail=True).items():
             name, _, rest = path.removeprefix(self._root).lstrip("/").partition("/")
-            if rest and _NAME.fullmatch(name) and said.get("type", "file") == "file":
+            fit = _NAME.fullmatch(name) and name not in (_STATE, _LOCK)
+            if rest and fit and said.get("type", "file") == "file":
                 found.setdefault(name, {})[rest] = said
         return {name: there for name, there in sorted(found.items()) if "bundle.json" in there}
 
@@ -193,7 +199,8 @@ class Bucket:
         if info is None:
             raise BundleError("its bundle.json cannot be read")
         layout = files.Layout(None, info.kept)
-        wanted = sorted((path for path in there if _is_sent(layout, path)), key=_last_is_bundle_json)
+        fit = (path for path in there if _is_sent(layout, path) and (not sums or path in sums))
+        wanted = sorted(fit, key=_last_is_bundle_json)
         _refuse_unfit(wanted, there, sums)
         marks = {path: _mark(there[path]) for path in wanted}
         kept = {path: known for path, known in before.items() if marks.get(path) == known[0]}
@@ -204,7 +211,8 @@ class Bucket:
         for batch in _batches([path for path in wanted if path not in state], there):
             sizes = {path: _size(there[path]) for path in batch}
             ranges = [(f"{base}/{path}", 0, size) for path, size in sizes.items() if size]  # none is no range
-            fetched = iter(self._files.cat_ranges(*map(list, zip(*ranges, strict=True))) if ranges else ())
+            columns = map(list, zip(*ranges, strict=True))
+            fetched = iter(self._files.cat_ranges(*columns, on_error="raise") if ranges else ())
             for path, size in sizes.items():
                 data = next(fetched) if size else b""
                 sha256 = hashlib.sha256(data).hexdigest()

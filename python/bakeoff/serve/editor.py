@@ -152,6 +152,6 @@ def _quick(said: dict[str, Any]) -> Quick:
 
 
 def _whole(word: str, what: str) -> int:
-    if not (word.isascii() and word.isdigit() and 0 < int(word[:9]) == int(word)):
+    if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word)):
         raise PlanError(f"{word!r} is not a number of {what}", hint="write a whole number such as 8")
     return int(word)
