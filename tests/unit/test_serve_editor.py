@@ -212,6 +212,15 @@ def test_a_text_with_a_secret_is_not_saved(plans: Plans, folder: Path, line: str
     plans.save(PLAN + 'password = { env = "NAME" }', "my.toml", "")
 
 
+@pytest.mark.parametrize(
+    "line", ['address = "mysql://u:x@h/db"', 'nodes = [{ address = "u@h:1" }]', "# see https://u:x@h/plans"]
+)
+def test_a_text_with_a_login_in_an_address_is_not_saved(plans: Plans, folder: Path, line: str) -> None:
+    with pytest.raises(PlanError, match="an address must contain no user and no password"):
+        plans.save(PLAN + line, "my.toml", "")
+    assert os.listdir(folder) == []
+
+
 def test_answers_to_the_questions_that_are_none_are_refused(folder: Path) -> None:
     page = Page(folder)
     right = {"systems": ["null"], "workload": "ycsb-b", "threads": "1", "size": "", "window": "1s", "repetitions": "1"}

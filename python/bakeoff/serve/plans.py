@@ -33,6 +33,8 @@ _NAME = re.compile(r"(?:\w[\w +-]*/){0,8}\w[\w .+-]{0,100}\.toml")
 #: Plans that need files of their own next to them begin nowhere else.
 _NEEDS_FILES = re.compile(r'^[^#]*(\bycsb_file\b|\.sql")', re.MULTILINE)
 _SYSTEMS = re.compile(r"^\s*\[\s*systems\b", re.MULTILINE)
+#: With a user, and perhaps a password.
+_ADDRESS_WITH_USER = re.compile(r"""\baddress["']?[ \t]*=[ \t]*["'][^"'\n]*@|://[^\s/"'@]*:[^\s/"'@]*@""")
 _TEXT_AT_KEY = re.compile(r"([\w-]+)[\"']?[ \t]*=[ \t]*[\"']")
 
 
@@ -142,6 +144,9 @@ class Plans:
         if secret := next((key for key in _TEXT_AT_KEY.findall(text) if names_a_secret(key)), None):
             hint = 'write { env = "NAME_OF_VARIABLE" } or { file = "path" }'
             raise PlanError(f"`{secret}`: a plan must not contain a secret, so it is not saved", where=name, hint=hint)
+        if _ADDRESS_WITH_USER.search(text):
+            what = "an address must contain no user and no password, so the plan is not saved"
+            raise PlanError(what, where=name, hint='write user = "..." and password = { env = "NAME" } next to it')
         try:
             data = text.encode()
         except UnicodeEncodeError:
