@@ -35,7 +35,7 @@ def s3fs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def environment(s3fs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     if lacking := SOURCES.source("pypi").lacks():
-        pytest.skip(lacking)
+        pytest.skip(f"moto, the S3 server, cannot be installed: {lacking}")
     fetched(SOURCES, "5.2")
     with running("moto-simpledb", {"start": {}}) as system:
         (server,) = cast(MotoSimpleDb, system).servers().values()

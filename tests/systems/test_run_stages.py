@@ -7,9 +7,10 @@ from pathlib import Path
 from commands import bakeoff, only_bundle, write_plan
 
 PLAN = """
-title = "A ramp and a pause"
+title = "A rate that changes"
 
 [systems.null]
+latency_ns = {latency_ns}
 
 [workload]
 kind = "ycsb"
@@ -18,16 +19,21 @@ records = 100
 
 [measure]
 warm_up = "1s"
-pacing = { arrival = "constant", stages = [
-    { rate = 200, for = "2s" }, { rate = [200, 1000], for = "2s" }, { rate = 0, for = "1s" }, { rate = 50, for = "1s" },
-] }
+pacing = {{ arrival = "constant", stages = [{stages}] }}
 repetitions = 1
-threads = 4
+threads = {threads}
 """
+RAMP_AND_PAUSE = """
+    { rate = 200, for = "2s" }, { rate = [200, 1000], for = "2s" }, { rate = 0, for = "1s" }, { rate = 50, for = "1s" },
+"""
+#: Twenty users of 10 ms each do 2,000 operations a second.
+TOO_FAST = '{ rate = 20, for = "3s" }, { rate = 4000, for = "2s" }, { rate = 100, for = "5s" }'
 
 
 def test_each_second_has_the_rate_of_its_stage(tmp_path: Path) -> None:
-    done = bakeoff("run", write_plan(tmp_path, PLAN), cwd=tmp_path)
+    done = bakeoff(
+        "run", write_plan(tmp_path, PLAN.format(latency_ns=0, stages=RAMP_AND_PAUSE, threads=4)), cwd=tmp_path
+    )
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)
     (run,) = bundle.runs
@@ -41,29 +47,10 @@ def test_each_second_has_the_rate_of_its_stage(tmp_path: Path) -> None:
     assert steady.words == "not tested: the plan changes the rate"
 
 
-TOO_FAST = """
-title = "Twenty users of 10 ms each do 2,000 operations a second"
-
-[systems.null]
-latency_ns = 10_000_000
-
-[workload]
-kind = "ycsb"
-preset = "c"
-records = 100
-
-[measure]
-warm_up = "1s"
-pacing = { arrival = "constant", stages = [
-    { rate = 20, for = "3s" }, { rate = 4000, for = "2s" }, { rate = 100, for = "5s" },
-] }
-repetitions = 1
-threads = 20
-"""
-
-
 def test_the_report_says_at_which_stage_the_system_broke(tmp_path: Path) -> None:
-    done = bakeoff("run", write_plan(tmp_path, TOO_FAST), cwd=tmp_path)
+    done = bakeoff(
+        "run", write_plan(tmp_path, PLAN.format(latency_ns=10_000_000, stages=TOO_FAST, threads=20)), cwd=tmp_path
+    )
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)
     (run,) = bundle.runs

@@ -85,6 +85,12 @@ def test_a_push_that_was_broken_off_is_made_good_by_the_next(
     assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
 
 
+@pytest.mark.parametrize("address", ["memory://nowhere/at-all", "file:///nowhere/at-all"])
+def test_a_bucket_that_does_not_exist_is_not_an_empty_one(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundles", "list", "--results", address]) != 0
+    assert "there is no such bucket or folder" in capsys.readouterr().err
+
+
 def test_folders_with_the_names_of_a_mirror_s_own_files_are_no_bundles(
     memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ class Receiver:
 
     url: str = ""
     status: int = 200
+    answer: bytes = b""
     waits_s: float = 0.0
     requests: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
@@ -76,6 +77,7 @@ def receiver() -> Iterator[Receiver]:
             self.send_response(found.status)
             self.send_header("Location", "http://127.0.0.1:9/")
             self.end_headers()
+            self.wfile.write(found.answer)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -158,6 +160,14 @@ def test_refusals_and_redirections_are_failures(receiver: Receiver, status: int)
     assert f"failed: HTTP {status}" in warning
 
 
+def test_points_that_are_rejected_are_failures(receiver: Receiver) -> None:
+    receiver.answer = b'{"partialSuccess": {"rejectedDataPoints": "5", "errorMessage": "too old"}}'
+    (warning,) = exported(receiver)
+    assert "failed: 5 points were rejected" in warning
+    receiver.answer = b'{"partialSuccess": {}}'
+    assert exported(receiver) == []
+
+
 def test_a_header_that_cannot_be_sent_is_in_no_warning(receiver: Receiver) -> None:
     (warning,) = exported(receiver, headers={"api-key": f"{SECRET}\n"})
     assert SECRET not in warning
@@ -200,7 +210,15 @@ def test_the_standard_variables_say_where_and_how() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:4318", "ftp://host", "http://", "http://user:hidden@host", "http://host/?key=hidden"]
+    "url",
+    [
+        "localhost:4318",
+        "http://host\nname",
+        "ftp://host",
+        "http://",
+        "http://user:hidden@host",
+        "http://host/?key=hidden",
+    ],
 )
 def test_an_address_that_cannot_be_is_refused_before_anything_starts(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -181,6 +181,20 @@ def test_what_is_sent_arrives_later_while_a_delay_lasts(pair: Pair) -> None:
 
 
 @pytest.mark.usefixtures("needs_queues")
+def test_a_delay_that_ended_early_is_no_success(pair: Pair) -> None:
+    delay = pair.delay(DELAY_S)
+    with pair.connect() as node:
+        delay.begin()
+        assert delay._queue is not None
+        delay._queue.kill()
+        delay._queue.wait()
+        assert round_trip_s(node) < DELAY_S, "its rule has gone with it"
+        for _ in range(2):
+            with pytest.raises(ServerError, match="ended before the delay did"):
+                delay.end()
+
+
+@pytest.mark.usefixtures("needs_queues")
 def test_servers_that_are_not_connected_cannot_be_delayed(pair: Pair) -> None:
     with pytest.raises(ServerError, match="no connection between this server and another one was found"):
         pair.delay(DELAY_S).begin()

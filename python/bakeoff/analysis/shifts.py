@@ -107,11 +107,11 @@ def levels_of(values: FloatArray, series: int = 1, machines: IntArray | None = N
         settled = max(start, now - UNSPREAD + 1)
         starts = [at for at, _ in found]
         effects = effects_of(values[:settled], machines[:settled], starts, number, latest=EFFECTS_MAX)
-        told = start + np.flatnonzero(effects.known(machines[start : now + 1]))
-        theirs = machines[told]
-        level = values[told] - effects.of[theirs]
+        usable = start + np.flatnonzero(effects.known(machines[start : now + 1]))
+        theirs = machines[usable]
+        level = values[usable] - effects.of[theirs]
         weights = effects.weights[theirs]
-        last = int(np.searchsorted(told, settled))
+        last = int(np.searchsorted(usable, settled))
         spread_of = slice(max(0, last - BEFORE_MAX), last)
         own = _spread(level[spread_of], theirs[spread_of], weights[spread_of])
         known = own or known
@@ -119,7 +119,7 @@ def levels_of(values: FloatArray, series: int = 1, machines: IntArray | None = N
             continue
         at = _shift_at(level, theirs, effects, known, series, BEFORE_MIN if own else BEFORE_MIN_AGAIN)
         if at is not None:
-            start = int(told[at])
+            start = int(usable[at])
             found.append((start, now))
     effects = effects_of(values, machines, [at for at, _ in found], number)
     return Levels(list(_described(values, machines, effects, found, known)), known, effects)
@@ -178,14 +178,14 @@ def _described(
     values: FloatArray, machines: IntArray, effects: Effects, found: list[tuple[int, int]], spread: Spread | None
 ) -> Iterator[Shift]:
     """Each with all points that are known today, of which those until the next change tell where it was."""
-    told = np.flatnonzero(effects.known(machines))
-    level, theirs = values[told] - effects.of[machines[told]], machines[told]
-    edges = [0, *(int(np.searchsorted(told, at)) for at, _ in found), told.size]
+    usable = np.flatnonzero(effects.known(machines))
+    level, theirs = values[usable] - effects.of[machines[usable]], machines[usable]
+    edges = [0, *(int(np.searchsorted(usable, at)) for at, _ in found), usable.size]
     for number, (at, seen) in enumerate(found, 1):
         assert spread is not None
         begin, middle, end = edges[number - 1 : number + 2]
         weights = effects.weights[theirs[begin:end]] / spread.deviation**2
-        first, last = (int(told[begin + one]) for one in _place(level[begin:end], weights, middle - begin))
+        first, last = (int(usable[begin + one]) for one in _place(level[begin:end], weights, middle - begin))
         sides = slice(max(begin, middle - BEFORE_MAX), middle), slice(middle, end)
         before, after = (float(np.median(level[side])) for side in sides)
         noise = spread.deviation * math.sqrt(effects.variance_ratio_of_medians(*(theirs[side] for side in sides)))

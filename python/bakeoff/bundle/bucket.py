@@ -94,7 +94,7 @@ class Bucket:
         try:
             options = {"auto_mkdir": True} if parts.scheme in ("file", "local") else {}
             self._files, root = fsspec.core.url_to_fs(address, **options)
-        except (ImportError, ValueError) as error:
+        except (ImportError, ValueError, OSError) as error:
             words = str(error).partition("\n")[0]
             hint = "pip install 'bakeoff[bucket]' has s3://; gs:// needs gcsfs, and abfs:// adlfs"
             raise PlanError(f"no file system for {parts.scheme}://: {words}", where=address, hint=hint) from error
@@ -120,10 +120,13 @@ class Bucket:
 
     def _mirror(self, into: Path) -> Mirrored:
         found = Mirrored(into)
+        before, state = _state_of(into), {}
         with self._asking():
             self._files.invalidate_cache()
             by_bundle = self._listing()
-        before, state = _state_of(into), {}
+            # In a bucket the last file takes its folder with it: one that had bundles is empty.
+            if not by_bundle and not before and not self._files.isdir(self._root):
+                raise FileNotFoundError
         for name in {path.name for path in into.iterdir() if path.is_dir()} - by_bundle.keys():
             _drop(into / name)
         for name, there in by_bundle.items():

@@ -34,25 +34,31 @@ class Delay(BetweenServers):
         self._asked = {"mark": _MARK, "delay_us": round(by_s * 1e6)}
         self._engine = engine
         self._queue: subprocess.Popen[str] | None = None
+        self._ended_early = False
 
     def begin(self) -> None:
         pipe = subprocess.PIPE
-        self._queue = subprocess.Popen([self._engine, "delay"], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-        assert self._queue.stdin is not None
+        queue = subprocess.Popen([self._engine, "delay"], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert queue.stdin is not None
         with suppress(BrokenPipeError):  # it says why
-            self._queue.stdin.write(f"{json.dumps(self._asked)}\n")
-            self._queue.stdin.flush()
-        if not self._is_ready(self._queue):
-            said = self._end_queue(self._queue)
+            queue.stdin.write(f"{json.dumps(self._asked)}\n")
+            queue.stdin.flush()
+        if not self._is_ready(queue):
+            said = self._end_queue(queue)
             what = "a delay needs root (CAP_NET_ADMIN), Linux 5.12 and the kernel's NFQUEUE"
             raise ServerError(f"{what}: {said or 'the program that delays packets does not answer'}")
+        self._queue = queue
         super().begin()
 
     def end(self) -> None:
+        """Raises ServerError where packets were in time again before."""
         super().end()
         if self._queue is not None:
+            self._ended_early = self._queue.poll() is not None
             self._end_queue(self._queue)
             self._queue = None
+        if self._ended_early:
+            raise ServerError("the program that delays packets ended before the delay did")
 
     def _is_ready(self, queue: subprocess.Popen[str]) -> bool:
         assert queue.stdout is not None

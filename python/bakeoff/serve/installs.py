@@ -1,4 +1,4 @@
-"""`bakeoff systems install`, as a process of its own for each kind of system; it goes on also when we end."""
+"""`bakeoff systems install`, as a process of its own for each kind of system, whose output we show."""
 
 from __future__ import annotations
 

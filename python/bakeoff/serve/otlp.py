@@ -91,7 +91,7 @@ def _address(url: str, where: str, *, whole: bool) -> str:
     """whole: with the path of metrics."""
     try:
         parts = urlsplit(url)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        right = url.isprintable() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         right = False
     if not right or "@" in parts.netloc or parts.query or parts.fragment:
@@ -172,18 +172,19 @@ class Exporter:
         samples = openmetrics.samples(self._bundle, self._going)
         body = json.dumps(document(samples, self._to.resource, began_ns, now_ns), allow_nan=False).encode()
         try:
-            status = self._post(body)
+            trouble = self._post(body)
         except (OSError, http.client.HTTPException, ValueError) as error:  # whose words may have a header's value
             self._count(getattr(error, "strerror", None) or type(error).__name__)
         else:
-            self._count("" if 200 <= status < 300 else f"HTTP {status}")
+            self._count(trouble)
 
     def _count(self, trouble: str) -> None:
         self._sent, self._failed = self._sent + (not trouble), self._failed + bool(trouble)
         self._why = trouble or self._why
 
-    def _post(self, body: bytes) -> int:
-        """The answer's status. No redirection is followed: it could lead the headers elsewhere."""
+    def _post(self, body: bytes) -> str:
+        """Why the collector did not take all of it, else "". No redirection is followed: it could lead the headers
+        elsewhere."""
         parts = urlsplit(self._to.url)
         host, port = parts.hostname or "", parts.port
         connection: http.client.HTTPConnection
@@ -197,10 +198,19 @@ class Exporter:
                 "POST", parts.path or "/", body, {**self._to.headers, "Content-Type": "application/json"}
             )
             answer = connection.getresponse()
-            answer.read(_ANSWER_MAX_BYTES)
-            return answer.status
+            said = answer.read(_ANSWER_MAX_BYTES)
+            return _rejected(said) if 200 <= answer.status < 300 else f"HTTP {answer.status}"
         finally:
             connection.close()
+
+
+def _rejected(answer: bytes) -> str:
+    """What a collector says that it did not take of what it was sent, as an ExportMetricsServiceResponse; "" if all."""
+    try:
+        rejected = int(json.loads(answer)["partialSuccess"]["rejectedDataPoints"])
+    except (ValueError, KeyError, TypeError):  # it says nothing of the kind
+        return ""
+    return f"{rejected} points were rejected" if rejected else ""
 
 
 def document(

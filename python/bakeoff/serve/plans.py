@@ -183,7 +183,7 @@ class Plans:
     def _place(self, name: str) -> Path:
         """The path of a plan with this name, which need not exist. Raises PlanError."""
         if not _NAME.fullmatch(name):
-            hint = "write letters, digits, - and _, and .toml at the end: my.toml, or plans/my.toml"
+            hint = "write letters, digits, spaces, - and _, and .toml at the end: my.toml, or plans/my.toml"
             raise PlanError("this cannot be the name of a plan", where=name[:100], hint=hint)
         path, own = self._folder / name, self._folder.resolve()
         inside = path.parent.resolve()

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"maps"
 	"math"
-	"os"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -58,36 +56,20 @@ var lists = porcupine.Model{
 }
 
 // Failed transactions are left out. One of unknown outcome never returns, and what it read does not count.
-func readLists(path string) ([]porcupine.Operation, error) {
-	file, err := os.Open(path)
-	if err != nil {
+func listsOperation(bytes []byte) (*porcupine.Operation, error) {
+	var one transaction
+	if err := json.Unmarshal(bytes, &one); err != nil || one.Outcome == "fail" {
 		return nil, err
 	}
-	defer file.Close()
-	history := []porcupine.Operation{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var one transaction
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return nil, err
-		}
-		if one.Outcome == "fail" {
-			continue
-		}
-		if one.Outcome == "unknown" {
-			one.ReturnNs = math.MaxInt64
-			appends := [][]any{}
-			for _, op := range one.Ops {
-				if op[0] == "append" {
-					appends = append(appends, op)
-				}
+	if one.Outcome == "unknown" {
+		one.ReturnNs = math.MaxInt64
+		appends := [][]any{}
+		for _, op := range one.Ops {
+			if op[0] == "append" {
+				appends = append(appends, op)
 			}
-			one.Ops = appends
 		}
-		history = append(history, porcupine.Operation{
-			ClientId: one.Session, Input: one, Call: one.CallNs, Return: one.ReturnNs,
-		})
+		one.Ops = appends
 	}
-	return history, lines.Err()
+	return &porcupine.Operation{ClientId: one.Session, Input: one, Call: one.CallNs, Return: one.ReturnNs}, nil
 }

@@ -56,7 +56,16 @@ var registers = porcupine.Model{
 	},
 }
 
-func readRegisters(path string) ([]porcupine.Operation, error) {
+func registerOperation(bytes []byte) (*porcupine.Operation, error) {
+	var one line
+	err := json.Unmarshal(bytes, &one)
+	return &porcupine.Operation{
+		ClientId: one.ClientId, Input: one.Input, Call: one.Call, Output: one.Output, Return: one.Return,
+	}, err
+}
+
+// A line's operation is nil where it does not count.
+func read(path string, operation func([]byte) (*porcupine.Operation, error)) ([]porcupine.Operation, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -64,25 +73,26 @@ func readRegisters(path string) ([]porcupine.Operation, error) {
 	defer file.Close()
 	history := []porcupine.Operation{}
 	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var one line
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+		one, err := operation(lines.Bytes())
+		if err != nil {
 			return nil, err
 		}
-		history = append(history, porcupine.Operation{
-			ClientId: one.ClientId, Input: one.Input, Call: one.Call, Output: one.Output, Return: one.Return,
-		})
+		if one != nil {
+			history = append(history, *one)
+		}
 	}
 	return history, lines.Err()
 }
 
 func main() {
-	model, read, paths := registers, readRegisters, os.Args[1:]
+	model, operation, paths := registers, registerOperation, os.Args[1:]
 	if paths[0] == "lists" {
-		model, read, paths = lists, readLists, paths[1:]
+		model, operation, paths = lists, listsOperation, paths[1:]
 	}
 	for _, path := range paths {
-		history, err := read(path)
+		history, err := read(path, operation)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", path, err)
 			os.Exit(1)

@@ -17,14 +17,14 @@ def kernel():
     now = Time()
     c.syscall(ctypes.c_long(228 if os.uname().machine == 'x86_64' else 113), 0, ctypes.byref(now))
     return now.s + now.part / 1e9
-def told():
+def readings():
     one, other, third = Time(), Time(), Time()
     c.clock_gettime(0, ctypes.byref(one)); c.gettimeofday(ctypes.byref(other), None); c.timespec_get(ctypes.byref(third), 1)
     c.time.restype = ctypes.c_int64
     return one.s + one.part / 1e9, other.s + other.part / 1e6, third.s + third.part / 1e9, c.time(None) + 0.5
 def differ():
     right = kernel()
-    return ' '.join(str(round(wrong - right)) for wrong in told())
+    return ' '.join(str(round(wrong - right)) for wrong in readings())
 for line in sys.stdin:
     child, out = os.pipe()
     if os.fork() == 0:
@@ -101,7 +101,7 @@ fn a_clock_alone_needs_no_data() {
         .args(["--", python(), "-c", "import time; print(int(time.time()))"])
         .output()
         .unwrap();
-    let told: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    let read: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
-    assert!((86_390..=86_400).contains(&(told - now)), "{told} {now}");
+    assert!((86_390..=86_400).contains(&(read - now)), "{read} {now}");
 }

@@ -49,7 +49,7 @@ def parse_shift_s(value: Any) -> float:
     sign = -1.0 if text.startswith("-") else 1.0
     seconds = sign * parse_duration_s(text[1:] if text[:1] in ("+", "-") else value)
     if seconds == 0:
-        raise UnitError("a shift of 0 changes nothing", 'write how far, as in "+2s" or "-500ms"')
+        raise UnitError("0 changes nothing", 'write how much, as in "20ms" or "-500ms"')
     return seconds
 
 

@@ -65,10 +65,10 @@ def kept_words(answer: StageAnswer) -> tuple[str, str]:
 def stage_sentences(answers: Sequence[StageAnswer], middle: Mapping[str, Scalar]) -> list[str]:
     """Of the middle setting: at which stage each contestant broke."""
     there = [one for one in answers if one.setting == dict(middle) and one.length_s]
-    told = [_sentence(list(of_cell)) for _, of_cell in groupby(there, key=lambda one: one.cell)]
-    left = len(told) - SAID_MAX
+    sentences = [_sentence(list(of_cell)) for _, of_cell in groupby(there, key=lambda one: one.cell)]
+    left = len(sentences) - SAID_MAX
     more = [f"{counted(left, 'more system is', 'more systems are')} in the table of stages."] if left > 0 else []
-    return [*told[:SAID_MAX], *more]
+    return [*sentences[:SAID_MAX], *more]
 
 
 def broke_words(stages: Sequence[StageAnswer]) -> str:
