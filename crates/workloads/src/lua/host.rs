@@ -1,5 +1,6 @@
 //! A Lua state with a script in it, shared by the users of one OS thread, each with globals and a coroutine of its own. A user's
 //! coroutine runs until it wants something of the database, and is resumed with the answer.
+use super::coroutine::{Asked, Coroutine, Reply};
 use super::options;
 use super::prepared::Prepared;
 use super::random::{Draws, register};
@@ -8,11 +9,7 @@ use crate::rng::Random;
 use crate::trouble::refuse;
 use bakeoff_model::run::lua::LuaSpec;
 use bakeoff_model::run::sql::TextFile;
-use mlua::{
-    Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value as LuaValue, Variadic,
-    VmState,
-};
-use smallvec::SmallVec;
+use mlua::{Function, HookTriggers, Lua, LuaOptions, StdLib, Table, VmState};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,32 +56,6 @@ pub struct Turn {
     pub unique: Cell<u64>,
 }
 
-/// Parameters of a statement.
-pub type Given = SmallVec<[LuaValue; 4]>;
-
-/// What a coroutine has yielded.
-pub enum Asked {
-    Text(LuaString),
-    Prepared(usize, Given),
-    Sleep(f64),
-    /// An event, or `thread_init`.
-    Ended,
-    /// An event, by a statement (`None`) or by an error.
-    Failed(Option<String>),
-    /// There is nothing more to do.
-    Over,
-}
-
-pub enum Reply {
-    /// To the events of the user with these globals.
-    Begin(Table),
-    Go,
-    Stop,
-    Rows(Table, u64, u64),
-    Count(Option<u64>),
-    Failed(OpError),
-}
-
 impl Host {
     /// Compiles every file, and fails where that does.
     pub fn new(spec: &Arc<LuaSpec>, setting: Setting<'_>, statements: Statements) -> Result<Self, Trouble> {
@@ -101,10 +72,11 @@ impl Host {
             let libraries =
                 StdLib::BIT | StdLib::JIT | StdLib::MATH | StdLib::OS | StdLib::STRING | StdLib::TABLE;
             let lua = Lua::new_with(libraries, LuaOptions::new())?;
-            let draws = Rc::new(Draws::new(u64::from(setting.threads)));
+            let draws = Rc::new(Draws::new(u64::from(setting.threads), &random));
             let (printed, reconnects) = (Rc::<RefCell<Vec<String>>>::default(), Rc::new(Cell::new(false)));
             let host = lua.create_table()?;
-            register(&lua, &host, &draws, &random)?;
+            // SAFETY: the host keeps both.
+            unsafe { register(&lua, &host, &draws) }?;
             host.set("driver", driver(setting.dialect))?;
             host.set("prepare", preparing(&lua, statements)?)?;
             let (lines, keeps) = (printed.clone(), setting.command != "run");
@@ -174,66 +146,35 @@ impl Host {
     }
 
     /// `thread_init`, then events until the answer to one is to stop, then `thread_done`. It begins with its user's globals.
-    pub fn events(&self) -> Result<Thread, Trouble> {
+    pub fn events(&self) -> Result<Coroutine, Trouble> {
         let made = self.lua.create_thread(self.run.clone());
-        made.map_err(|error| broken(&error))
+        made.map(Coroutine::new).map_err(|error| broken(&error))
     }
 
     /// A command of the script, and whether threads share it. `None`: it has none of this name.
-    pub fn command(&self, env: &Table, name: &str) -> Result<Option<(Thread, bool)>, Trouble> {
-        let made = || -> mlua::Result<Option<(Thread, bool)>> {
+    pub fn command(&self, env: &Table, name: &str) -> Result<Option<(Coroutine, bool)>, Trouble> {
+        let made = || -> mlua::Result<Option<(Coroutine, bool)>> {
             let (body, shared): (Option<Function>, bool) = self.command.call((env, name))?;
-            body.map(|body| Ok((self.lua.create_thread(body)?, shared)))
+            body.map(|body| Ok((Coroutine::new(self.lua.create_thread(body)?), shared)))
                 .transpose()
         };
         made().map_err(|error| broken(&error))
     }
 
-    /// Runs a coroutine until it wants something. An error is one that ended it, in its words.
+    /// Resumes a coroutine of this host, while its user's numbers are drawn. An error is one that ended it, in its words.
     #[inline]
-    pub fn resume(&self, coroutine: &Thread, reply: Reply, turn: &Turn) -> Result<Asked, String> {
+    pub fn resume<'c>(
+        &self,
+        coroutine: &'c mut Coroutine,
+        reply: Reply,
+        turn: &Turn,
+    ) -> Result<Asked<'c>, String> {
         self.draws.random.swap(&turn.random);
         self.draws.unique.swap(&turn.unique);
-        type Yielded = (LuaValue, LuaValue, LuaValue, LuaValue, Variadic<LuaValue>);
-        let yielded = match reply {
-            Reply::Begin(env) => coroutine.resume::<Yielded>(env),
-            Reply::Go => coroutine.resume(true),
-            Reply::Stop => coroutine.resume(false),
-            Reply::Rows(cells, rows, fields) => coroutine.resume((true, cells, rows, fields)),
-            Reply::Count(count) => coroutine.resume((true, count)),
-            Reply::Failed(error) => {
-                let code: i64 = error.code.parse().unwrap_or_default();
-                coroutine.resume((false, code, error.code.as_str(), error.message.as_str()))
-            }
-        };
+        let asked = coroutine.resume(&self.lua, reply);
         self.draws.random.swap(&turn.random);
         self.draws.unique.swap(&turn.unique);
-        Ok(match yielded.map_err(|error| words(&error))? {
-            (LuaValue::String(sql), ..) => Asked::Text(sql),
-            (LuaValue::Integer(handle), count, first, second, rest) => {
-                Asked::Prepared(handle as usize, given(&count, first, second, rest))
-            }
-            (LuaValue::Number(handle), count, first, second, rest) => {
-                Asked::Prepared(handle as usize, given(&count, first, second, rest))
-            }
-            (LuaValue::Boolean(true), ..) => Asked::Ended,
-            (LuaValue::Boolean(false), LuaValue::String(message), ..) => {
-                Asked::Failed(Some(message.to_string_lossy()))
-            }
-            (LuaValue::Boolean(false), ..) => Asked::Failed(None),
-            (_, LuaValue::Number(seconds), ..) => Asked::Sleep(seconds),
-            (_, LuaValue::Integer(seconds), ..) => Asked::Sleep(seconds as f64),
-            _ => Asked::Over,
-        })
-    }
-
-    /// The cells of a query's rows, to be filled.
-    pub fn cells(&self) -> Result<Table, String> {
-        self.lua.create_table().map_err(|error| words(&error))
-    }
-
-    pub fn text(&self, text: &[u8]) -> Result<LuaString, String> {
-        self.lua.create_string(text).map_err(|error| words(&error))
+        asked
     }
 
     /// Whether the script has asked for another session since this was asked last.
@@ -293,13 +234,6 @@ fn compiled(lua: &Lua, file: &TextFile) -> mlua::Result<Function> {
         .into_function()
 }
 
-fn given(count: &LuaValue, first: LuaValue, second: LuaValue, rest: Variadic<LuaValue>) -> Given {
-    let count = count.as_usize().unwrap_or_default();
-    let mut all = SmallVec::new();
-    all.extend([first, second].into_iter().chain(Vec::from(rest)).take(count));
-    all
-}
-
 /// A file's name without folders and ending: what `require` calls it.
 pub fn stem(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
@@ -316,7 +250,7 @@ fn driver(dialect: &str) -> &str {
 }
 
 /// The message of an error without the stack below it.
-fn words(error: &mlua::Error) -> String {
+pub fn words(error: &mlua::Error) -> String {
     let words = match error {
         mlua::Error::CallbackError { cause, .. } => cause.to_string(),
         mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => message.clone(),

@@ -1,8 +1,9 @@
 //! sysbench's scripts in Lua, unchanged: the original's own, sysbench-tpcc, and users'.
 //!
-//! This file is the table of contents. `prelude.lua` is what sysbench gives its scripts, `host` the Lua state they are in, and
-//! `play` carries out what they ask; `prepared` are those it prepares, `random` draws their numbers, `options` are theirs.
+//! This file is the table of contents. `prelude.lua` is what sysbench gives its scripts, `host` the Lua state they are in,
+//! `coroutine` is a user in it, and `play` carries out what one asks; `prepared` are those it prepares, `random` draws their numbers, `options` are theirs.
 //! `trial` finds out, without a database, what they prepare and which tables they make; `resolve` decides a plan's options.
+mod coroutine;
 mod host;
 mod options;
 mod play;
@@ -17,7 +18,8 @@ use crate::rng::{Random, Stream, StreamHash, mix};
 use crate::tables;
 use crate::trouble::check_client;
 use bakeoff_model::run::lua::LuaSpec;
-use host::{Host, Reply, Setting, Statements, Turn};
+use coroutine::{Coroutine, Reply};
+use host::{Host, Setting, Statements, Turn};
 use play::{Course, Rest, play, script};
 use prepared::Prepared;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -54,7 +56,7 @@ pub struct Thread {
     turn: Turn,
     env: Option<mlua::Table>,
     /// `None`: `thread_init` is to be called, for a session that the script does not know.
-    coroutine: Option<mlua::Thread>,
+    coroutine: Option<Coroutine>,
     course: Course,
     account: Arc<Account>,
     hash: StreamHash,
@@ -129,7 +131,7 @@ impl Lua {
         )
         .map_err(made)?;
         let env = host.user(tid).map_err(made)?;
-        let Some((coroutine, shared)) = host.command(&env, name).map_err(made)? else {
+        let Some((mut coroutine, shared)) = host.command(&env, name).map_err(made)? else {
             return Err(script(format!("the script has no command `{name}`")));
         };
         if tid > 0 && !shared {
@@ -138,7 +140,7 @@ impl Lua {
         let (turn, mut course) = (self.turn(OTHERS + tid), Course::default());
         let rest = play(
             &host,
-            &coroutine,
+            &mut coroutine,
             Reply::Go,
             &turn,
             &self.prepared,
@@ -158,7 +160,7 @@ impl Lua {
     /// An attempt at an event. A coroutine is put back once it may go on.
     async fn event(&self, host: &Host, thread: &mut Thread, session: &mut AnySql) -> Result<(), OpError> {
         let Thread { turn, course, .. } = thread;
-        let coroutine = match thread.coroutine.take() {
+        let mut coroutine = match thread.coroutine.take() {
             Some(coroutine) => coroutine,
             None => {
                 let made = |trouble: Trouble| script(trouble.to_string());
@@ -166,11 +168,11 @@ impl Lua {
                     Some(env) => env,
                     None => host.user(thread.number).map_err(made)?,
                 };
-                let coroutine = host.events().map_err(made)?;
+                let mut coroutine = host.events().map_err(made)?;
                 thread.env = Some(env.clone());
                 match play(
                     host,
-                    &coroutine,
+                    &mut coroutine,
                     Reply::Begin(env),
                     turn,
                     &self.prepared,
@@ -189,7 +191,16 @@ impl Lua {
             }
         };
         turn.random.replace(Random::new(thread.seed));
-        let rest = play(host, &coroutine, Reply::Go, turn, &self.prepared, course, session).await?;
+        let rest = play(
+            host,
+            &mut coroutine,
+            Reply::Go,
+            turn,
+            &self.prepared,
+            course,
+            session,
+        )
+        .await?;
         if !course.reconnects {
             thread.coroutine = Some(coroutine);
         }
@@ -309,14 +320,14 @@ impl Workload for Lua {
         session: &mut AnySql,
         _probe: &mut dyn Probe,
     ) -> Result<(), OpError> {
-        let Some(coroutine) = thread.coroutine.take() else {
+        let Some(mut coroutine) = thread.coroutine.take() else {
             return Ok(());
         };
         let Thread { turn, course, .. } = thread;
         let host = worker.host(self)?;
         play(
             host,
-            &coroutine,
+            &mut coroutine,
             Reply::Stop,
             turn,
             &self.prepared,

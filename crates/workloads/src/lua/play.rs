@@ -1,10 +1,10 @@
 //! Carrying out in a session what a script's coroutine asks.
-use super::host::{Asked, Given, Host, Reply, Turn};
+use super::coroutine::{Asked, Cells, Coroutine, Given, Reply, Text};
+use super::host::{Host, Turn};
 use super::prepared::Prepared;
 use crate::prelude::*;
 use crate::statement_kind::Kind;
 use bakeoff_model::time::sleep;
-use mlua::{BorrowedBytes, Table, Thread, Value as LuaValue};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub enum Rest {
 #[inline]
 pub async fn play(
     host: &Host,
-    coroutine: &Thread,
+    coroutine: &mut Coroutine,
     begin: Reply,
     turn: &Turn,
     prepared: &Prepared,
@@ -54,14 +54,8 @@ pub async fn play(
         course.reconnects |= host.reconnects();
         course.asked |= matches!(asked, Ok(Asked::Text(_) | Asked::Prepared(..)));
         let answer = match asked {
-            Ok(Asked::Text(sql)) => {
-                let sql = sql.as_bytes();
-                match std::str::from_utf8(&sql) {
-                    Ok(sql) => text(host, sql, course, session).await,
-                    Err(_) => Err(script("a statement is not UTF-8")),
-                }
-            }
-            Ok(Asked::Prepared(place, values)) => execute(prepared, place, &values, course, session).await,
+            Ok(Asked::Text(asked)) => text(&asked, course, session).await,
+            Ok(Asked::Prepared(place, given)) => execute(prepared, place, given, course, session).await,
             Ok(Asked::Sleep(seconds)) => {
                 sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S))).await;
                 Ok(Reply::Go)
@@ -135,24 +129,23 @@ pub fn script(message: impl Into<String>) -> OpError {
     OpError::fail(FailClass::Other, "LUA", message)
 }
 
-async fn text(host: &Host, sql: &str, course: &mut Course, session: &mut AnySql) -> Result<Reply, OpError> {
+async fn text(asked: &Text<'_>, course: &mut Course, session: &mut AnySql) -> Result<Reply, OpError> {
+    let Ok(sql) = std::str::from_utf8(asked.sql()) else {
+        return Err(script("a statement is not UTF-8"));
+    };
     let kind = Kind::of(sql);
     match kind {
         Kind::Begin | Kind::Commit | Kind::Rollback => return course.transaction(kind, session).await,
         Kind::Read => {
-            let cells = host.cells().map_err(script)?;
-            let (mut fields, mut count, mut failed) = (0, 0, None);
+            let (mut cells, mut fields, mut count) = (asked.cells(), 0, 0);
             let mut each = |row: &RowBuf| {
                 fields = row.len();
-                failed = failed.take().or_else(|| keep(host, &cells, count, row).err());
+                keep(&mut cells, count, row);
                 count += fields;
             };
             let rows = session.query_text(sql, &mut each).await?;
-            if let Some(message) = failed {
-                return Err(script(message));
-            }
             kind.count(None, &mut course.queries);
-            return Ok(Reply::Rows(cells, rows, fields as u64));
+            return Ok(Reply::Rows(rows, fields as u64));
         }
         Kind::Write | Kind::Other => {}
     }
@@ -166,25 +159,21 @@ async fn text(host: &Host, sql: &str, course: &mut Course, session: &mut AnySql)
 }
 
 /// Puts a row's cells behind the `before` that there are.
-fn keep(host: &Host, cells: &Table, before: usize, row: &RowBuf) -> Result<(), String> {
+fn keep(cells: &mut Cells<'_>, before: usize, row: &RowBuf) {
     for place in 0..row.len() {
-        let text = match row.cell(place) {
-            None | Some(Value::Null) => continue,
-            Some(Value::Text(text) | Value::Bytes(text)) => host.text(text)?,
-            Some(other) => host.text(other.to_string().as_bytes())?,
-        };
-        cells
-            .raw_set(before + place + 1, text)
-            .map_err(|error| error.to_string())?;
+        match row.cell(place) {
+            None | Some(Value::Null) => {}
+            Some(Value::Text(text) | Value::Bytes(text)) => cells.set(before + place + 1, text),
+            Some(other) => cells.set(before + place + 1, other.to_string().as_bytes()),
+        }
     }
-    Ok(())
 }
 
 #[inline]
 async fn execute(
     prepared: &Prepared,
     place: usize,
-    given: &Given,
+    given: Given<'_>,
     course: &mut Course,
     session: &mut AnySql,
 ) -> Result<Reply, OpError> {
@@ -192,16 +181,9 @@ async fn execute(
         return Err(script("a statement that was never prepared"));
     };
     let statement = Statement(place as u32);
-    let texts: SmallVec<[Option<BorrowedBytes>; 4]> = given
-        .iter()
-        .map(|value| Some(value.as_string()?.as_bytes()))
-        .collect();
     let mut values: SmallVec<[Value<'_>; 4]> = SmallVec::new();
-    for (value, text) in given.iter().zip(&texts) {
-        values.push(
-            parameter(value, text.as_ref())
-                .ok_or_else(|| script("a parameter is neither a number nor a text"))?,
-        );
+    for value in given.values() {
+        values.push(value.ok_or_else(|| script("a parameter is neither a number nor a text"))?);
     }
     match kind {
         Kind::Begin | Kind::Commit | Kind::Rollback => course.transaction(*kind, session).await,
@@ -217,19 +199,4 @@ async fn execute(
             Ok(Reply::Count(None))
         }
     }
-}
-
-#[inline]
-fn parameter<'v>(value: &LuaValue, text: Option<&'v BorrowedBytes>) -> Option<Value<'v>> {
-    Some(match (value, text) {
-        (_, Some(text)) => Value::Text(text),
-        (LuaValue::Nil, _) => Value::Null,
-        (LuaValue::Boolean(value), _) => Value::Bool(*value),
-        (LuaValue::Integer(value), _) => Value::Int(*value),
-        (LuaValue::Number(value), _) if value.fract() == 0.0 && value.abs() < 9e15 => {
-            Value::Int(*value as i64)
-        }
-        (LuaValue::Number(value), _) => Value::Float(*value),
-        _ => return None,
-    })
 }

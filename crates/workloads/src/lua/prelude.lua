@@ -27,9 +27,13 @@ local Driver, Connection, Statement, Parameter, Result = class(), class(), class
 
 local function nothing() end
 
+local function failed(code, state, message)
+  error({ errcode = RESTART_EVENT, sql_errno = code, sql_state = state, sql_errmsg = message }, 0)
+end
+
 local function answered(ok, first, second, third)
   if ok then return first, second, third end
-  error({ errcode = RESTART_EVENT, sql_errno = first, sql_state = second, sql_errmsg = third }, 0)
+  failed(first, second, third)
 end
 
 local function sleep(seconds)
@@ -114,17 +118,19 @@ local function values(parameters, i)
 end
 
 function Statement:execute()
-  local parameters, rows = self.parameters, nil
+  local parameters = self.parameters
   local first, second = parameters[1], parameters[2]
+  local ok, rows, state, message
   if not first then
-    rows = answered(yield(self.handle, 0))
+    ok, rows, state, message = yield(self.handle, 0)
   elseif not second then
-    rows = answered(yield(self.handle, 1, first.value))
+    ok, rows, state, message = yield(self.handle, 1, first.value)
   elseif not parameters[3] then
-    rows = answered(yield(self.handle, 2, first.value, second.value))
+    ok, rows, state, message = yield(self.handle, 2, first.value, second.value)
   else
-    rows = answered(yield(self.handle, #parameters, values(parameters, 1)))
+    ok, rows, state, message = yield(self.handle, #parameters, values(parameters, 1))
   end
+  if not ok then failed(rows, state, message) end
   local result = self.result
   if not result then
     result = setmetatable({ cells = EMPTY, nfields = 0, at = 0 }, Result)

@@ -1,14 +1,31 @@
 //! The random numbers of a script: drawn from its user's generator while that one's coroutine runs.
+//!
+//! What a script draws for each statement LuaJIT calls directly; the rest by mlua.
 use crate::keys::Permutation;
 use crate::rng::Random;
 use crate::sysbench::random::Distribution;
 use bakeoff_model::run::sysbench::{SysbenchRandom, SysbenchSpec};
-use mlua::{Lua, LuaString, Result, Table};
+use mlua::{Function, Lua, LuaString, Result, Table, ffi};
 use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::slice;
 
 /// sysbench hands out numbers of 32 bits.
 pub const UNIQUE: u64 = 1 << 32;
+
+/// Lua's numbers are whole up to here.
+const WHOLE: u64 = 1 << 53;
+
+const KINDS: [(&str, Option<SysbenchRandom>); 6] = [
+    // The plan's own.
+    ("default", None),
+    ("uniform", Some(SysbenchRandom::Uniform)),
+    ("gaussian", Some(SysbenchRandom::Gaussian)),
+    ("special", Some(SysbenchRandom::Special)),
+    ("pareto", Some(SysbenchRandom::Pareto)),
+    ("zipfian", Some(SysbenchRandom::Zipfian)),
+];
 
 /// Of the user whose turn it is.
 pub struct Draws {
@@ -16,21 +33,40 @@ pub struct Draws {
     /// Its next number that is handed out once, and the distance to the one after.
     pub unique: Cell<u64>,
     users: u64,
+    /// In the order of `KINDS`.
+    distributions: Vec<Distribution>,
     text: RefCell<Vec<u8>>,
 }
 
 impl Draws {
-    pub fn new(users: u64) -> Self {
+    /// `spec`: of `rand_type` and its parameters.
+    pub fn new(users: u64, spec: &SysbenchSpec) -> Self {
+        let distribution = |(_, kind): &(&str, Option<SysbenchRandom>)| {
+            Distribution::new(&SysbenchSpec {
+                rand_type: kind.unwrap_or(spec.rand_type),
+                ..spec.clone()
+            })
+        };
         Self {
             random: RefCell::new(Random::new(0)),
             unique: Cell::new(0),
             users: users.max(1),
+            distributions: KINDS.iter().map(distribution).collect(),
             text: RefCell::default(),
         }
     }
 
-    fn string(&self, lua: &Lua, format: &[u8]) -> Result<LuaString> {
-        let (mut text, mut random) = (self.text.borrow_mut(), self.random.borrow_mut());
+    /// A number in `a..=b`, or in `b..=a`.
+    #[inline]
+    fn number(&self, kind: usize, a: f64, b: f64) -> f64 {
+        let (a, b) = ((a as u64).min(WHOLE), (b as u64).min(WHOLE));
+        let distribution = &self.distributions[kind];
+        distribution.draw(&mut self.random.borrow_mut(), a.min(b), a.max(b)) as f64
+    }
+
+    /// A digit for each `#`, a letter for each `@`.
+    fn fill(&self, text: &mut Vec<u8>, format: &[u8]) {
+        let mut random = self.random.borrow_mut();
         text.clear();
         text.extend_from_slice(format);
         // Nine digits a draw.
@@ -49,34 +85,83 @@ impl Draws {
                 _ => {}
             }
         }
-        lua.create_string(&*text)
     }
 }
 
-/// What the prelude calls `host.default` and so on. `spec`: of `rand_type` and its parameters.
-pub fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>, spec: &SysbenchSpec) -> Result<()> {
-    let kinds = [
-        ("default", spec.rand_type),
-        ("uniform", SysbenchRandom::Uniform),
-        ("gaussian", SysbenchRandom::Gaussian),
-        ("special", SysbenchRandom::Special),
-        ("pareto", SysbenchRandom::Pareto),
-        ("zipfian", SysbenchRandom::Zipfian),
-    ];
-    for (name, rand_type) in kinds {
-        let distribution = Distribution::new(&SysbenchSpec {
-            rand_type,
-            ..spec.clone()
-        });
-        let draws = draws.clone();
-        let draw = move |_: &Lua, (a, b): (f64, f64)| {
-            let (a, b) = (a as u64, b as u64);
-            Ok(distribution.draw(&mut draws.random.borrow_mut(), a.min(b), a.max(b)) as f64)
-        };
-        host.set(name, lua.create_function(draw)?)?;
+/// `host.default(a, b)` and the others of `KINDS`.
+///
+/// # Safety
+/// LuaJIT calls it with what `function` has bound. An argument that is no number ends it by a jump: nothing here is dropped.
+unsafe extern "C-unwind" fn number(stack: *mut ffi::lua_State) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let (a, b) = (ffi::luaL_checknumber(stack, 1), ffi::luaL_checknumber(stack, 2));
+        let (draws, kind) = bound(stack);
+        ffi::lua_pushnumber(stack, draws.number(kind, a, b));
     }
+    1
+}
+
+/// `host.string(format)`.
+///
+/// # Safety
+/// As of `number`.
+unsafe extern "C-unwind" fn string(stack: *mut ffi::lua_State) -> c_int {
+    // SAFETY: as above. The format lies on the stack until this returns.
+    unsafe {
+        let mut length = 0;
+        let format = ffi::luaL_checklstring(stack, 1, &raw mut length);
+        let (draws, _) = bound(stack);
+        let mut text = draws.text.borrow_mut();
+        draws.fill(&mut text, slice::from_raw_parts(format.cast(), length));
+        ffi::lua_pushlstring(stack, text.as_ptr().cast(), text.len());
+    }
+    1
+}
+
+/// # Safety
+/// LuaJIT is in a function that `function` has made.
+#[inline]
+unsafe fn bound<'d>(stack: *mut ffi::lua_State) -> (&'d Draws, usize) {
+    // SAFETY: as above; the draws live as long as the state.
+    unsafe {
+        let draws = ffi::lua_touserdata(stack, ffi::lua_upvalueindex(1)) as *const Draws;
+        (
+            &*draws,
+            ffi::lua_tointeger(stack, ffi::lua_upvalueindex(2)) as usize,
+        )
+    }
+}
+
+/// `called` as a function of Lua, with what `bound` then returns.
+///
+/// # Safety
+/// `draws` live as long as `lua`.
+unsafe fn function(lua: &Lua, called: ffi::lua_CFunction, draws: &Draws, kind: usize) -> Result<Function> {
+    let draws = (&raw const *draws).cast_mut().cast::<c_void>();
+    // SAFETY: three values in a function that has room for twenty.
+    unsafe {
+        lua.exec_raw((), |stack| {
+            ffi::lua_pushlightuserdata(stack, draws);
+            ffi::lua_pushinteger(stack, kind as ffi::lua_Integer);
+            ffi::lua_pushcclosure(stack, called, 2);
+        })
+    }
+}
+
+/// What the prelude calls `host.default` and so on.
+///
+/// # Safety
+/// `draws` live as long as `lua`.
+pub unsafe fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>) -> Result<()> {
+    for (kind, (name, _)) in KINDS.iter().enumerate() {
+        // SAFETY: as above.
+        host.set(*name, unsafe { function(lua, number, draws, kind) }?)?;
+    }
+    // SAFETY: as above.
+    host.set("string", unsafe { function(lua, string, draws, 0) }?)?;
     let of = || draws.clone();
-    let (one, two, three, four, five) = (of(), of(), of(), of(), of());
+    let (one, two, three, four) = (of(), of(), of(), of());
     let ids = Permutation::new(UNIQUE);
     host.set(
         "unique",
@@ -92,18 +177,15 @@ pub fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>, spec: &SysbenchSpec)
     )?;
     host.set(
         "uniform_uint64",
-        // Lua's numbers are whole up to 2^53.
         lua.create_function(move |_, ()| Ok((three.random.borrow_mut().bits() >> 11) as f64))?,
     )?;
     host.set(
-        "string",
-        lua.create_function(move |lua, format: LuaString| four.string(lua, &format.as_bytes()))?,
-    )?;
-    host.set(
         "varstring",
-        lua.create_function(move |lua, (least, most): (u64, u64)| {
-            let length = least + five.random.borrow_mut().below(most.saturating_sub(least) + 1);
-            five.string(lua, &vec![b'@'; length.min(1 << 20) as usize])
+        lua.create_function(move |lua, (least, most): (u64, u64)| -> Result<LuaString> {
+            let length = least + four.random.borrow_mut().below(most.saturating_sub(least) + 1);
+            let mut text = four.text.borrow_mut();
+            four.fill(&mut text, &vec![b'@'; length.min(1 << 20) as usize]);
+            lua.create_string(&*text)
         })?,
     )
 }

@@ -1,12 +1,13 @@
 //! A script tried without a database: which statements its threads prepare, and which tables it makes.
-use super::host::{Asked, Host, Reply, Setting, Statements, TRIAL_MAX, Turn};
+use super::coroutine::{Asked, Coroutine, Reply};
+use super::host::{Host, Setting, Statements, TRIAL_MAX, Turn};
 use super::prepared::Prepared;
 use crate::prelude::*;
 use crate::rng::Random;
 use crate::statement_kind::creates;
 use crate::trouble::refuse;
 use bakeoff_model::run::lua::LuaSpec;
-use mlua::{Table, Thread};
+use mlua::Table;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,9 +27,9 @@ pub fn statements(spec: &Arc<LuaSpec>, setting: Setting<'_>) -> Result<Prepared,
     for tid in 0..setting.threads.min(THREADS_MAX) {
         let env = host.user(tid.into())?;
         refuse_without_event(&env)?;
-        let coroutine = host.events()?;
+        let mut coroutine = host.events()?;
         // Ended: it is about to begin with events.
-        let ended = until(&host, &coroutine, Reply::Begin(env), &mut |_| {
+        let ended = until(&host, &mut coroutine, Reply::Begin(env), &mut |_| {
             begun.elapsed() < LONGEST
         });
         if let Err(message) = ended
@@ -61,7 +62,7 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
     let host = Host::new(spec, setting, gathered)?;
     for tid in 0..setting.threads {
         let env = host.user(tid.into())?;
-        let Some((coroutine, shared)) = host.command(&env, setting.command)? else {
+        let Some((mut coroutine, shared)) = host.command(&env, setting.command)? else {
             let hint = "a script makes its tables in `prepare`; or say data = \"existing\", and name them in `creates`";
             return Err(refuse("script", "the script has no function `prepare`", hint));
         };
@@ -74,7 +75,7 @@ pub fn tables(spec: &Arc<LuaSpec>, dialect: &str) -> Result<Vec<String>, Trouble
             late = begun.elapsed() > LONGEST;
             !late
         };
-        if let Err(message) = until(&host, &coroutine, Reply::Go, &mut each) {
+        if let Err(message) = until(&host, &mut coroutine, Reply::Go, &mut each) {
             return Err(refuse(
                 "script",
                 format!("`prepare` failed in a trial without a database: {message}"),
@@ -117,7 +118,7 @@ pub fn setting<'d>(command: &'d str, spec: &LuaSpec, dialect: &'d str) -> Settin
 /// Answers everything with nothing until the coroutine rests, or `each` statement says that it is enough.
 fn until(
     host: &Host,
-    coroutine: &Thread,
+    coroutine: &mut Coroutine,
     begin: Reply,
     each: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), String> {
@@ -128,7 +129,7 @@ fn until(
     let mut reply = begin;
     loop {
         reply = match host.resume(coroutine, reply, &turn)? {
-            Asked::Text(sql) if !each(&sql.to_string_lossy()) => return Ok(()),
+            Asked::Text(text) if !each(&String::from_utf8_lossy(text.sql())) => return Ok(()),
             Asked::Text(_) | Asked::Prepared(..) => Reply::Count(None),
             Asked::Sleep(_) => Reply::Go,
             Asked::Failed(Some(message)) => return Err(message),
