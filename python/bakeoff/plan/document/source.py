@@ -109,6 +109,14 @@ _COMMON_WORDS = (
     *((), ("faults",), ("measure", "pacing", "stages")),
     *(("fleet", "tls"), ("fleet", "kubernetes"), ("fleet", "slurm")),
 )
+#: What a key is called in other tools -> ours.
+_OTHER_TOOLS = {
+    **dict.fromkeys(("duration", "seconds", "time", "runtime", "max_time"), "window"),
+    **dict.fromkeys(("repeat", "repeats", "runs"), "repetitions"),
+    **dict.fromkeys(("concurrency", "users", "terminals", "vus", "num_threads"), "threads"),
+    **dict.fromkeys(("connections", "pool_size"), "sessions"),
+    **dict.fromkeys(("ramp_up", "rampup"), "warm_up"),
+}
 _EXAMPLES = {
     "title": 'title = "A against B"',
     "systems": "at least one table such as [systems.sqlite]",
@@ -147,10 +155,16 @@ def _sentence(detail: ErrorDetails) -> tuple[str, str]:
 def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     own = keys_of(TABLES[_pattern(table)])
     what = f"unknown key `{key}`"
-    if renamed := now_called(key, {name for model in TABLES.values() for name in keys_of(model)}):
+    known = {name for model in TABLES.values() for name in keys_of(model)}
+    if renamed := now_called(key, known):
         what, key = renamed, PLAN_KEYS[key]
         if key in own:
             return what, ""
+    ours = _OTHER_TOOLS.get(key, "")
+    if ours in own:
+        return what, f"did you mean `{ours}`?"
+    if key not in known:
+        key = ours or key
     for place, model in TABLES.items():
         if key in keys_of(model) and place not in _COMMON_WORDS:
             return what, f"`{key}` belongs in {_table(place)}"
