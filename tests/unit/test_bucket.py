@@ -183,13 +183,24 @@ def test_a_name_that_is_taken_by_another_bundle_is_refused(
         ("s3://key:hidden@bench/nightly", "no credentials"),
         ("memory://bench?token=hidden", "no credentials"),
         ("filecache::memory://bench", "of one file system"),
-        ("nothing://bench", "no file system for nothing://"),
+        ("ftp://user@bench/nightly", "no credentials"),
+        ("ftp://bench/nightly", "at ftp://, only at s3://, gs://, abfs://, az://, file://"),
+        ("github://org:repo@main/nightly", "no credentials"),
+        ("https://bench/nightly", "at https://, only at s3://"),
+        ("nothing://bench", "at nothing://, only at s3://"),
     ],
 )
 def test_addresses_that_cannot_be_are_refused_without_their_secrets(address: str, words: str) -> None:
     with pytest.raises(PlanError, match=words) as refused:
         Bucket(address)
     assert "hidden" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_an_address_of_another_kind_ends_with_code_2(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundles", "push", str(tiny), "ftp://bench/nightly"]) == 2
+    assert "bundles cannot be kept at ftp://" in capsys.readouterr().err
+    assert main(["bundles", "list", "--results", "http://bench/nightly"]) == 2
+    assert "bundles cannot be kept at http://" in capsys.readouterr().err
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(

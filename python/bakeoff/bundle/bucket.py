@@ -34,6 +34,9 @@ from .read import DOCUMENT_MAX_BYTES, TABLE_MAX_BYTES, Bundle
 from .results_folder import discard, is_written
 
 CHECKSUMS = "checksums.json"
+#: Others are not tested: fsspec also knows ftp://, http:// and github://, where a push fails half-way. `memory` is for
+#: tests of bakeoff itself.
+SCHEMES = ("s3", "gs", "abfs", "az", "file")
 FILE_MAX_BYTES = TABLE_MAX_BYTES
 BUNDLE_MAX_BYTES = 8 << 30
 FILES_MAX = 100_000
@@ -85,6 +88,9 @@ class Bucket:
             raise PlanError(what, where=f"{parts.scheme}://...", hint=hint)
         if "::" in address:
             raise PlanError("an address of bundles is of one file system", where=address, hint="s3://bucket/prefix")
+        if parts.scheme not in (*SCHEMES, "memory"):
+            known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+            raise PlanError(f"bundles cannot be kept at {parts.scheme}://, only at {known}", where=address)
         if find_spec("fsspec") is None:
             what = "the Python package fsspec is missing; bundles in a bucket need it"
             raise PlanError(what, where=address, hint="pip install 'bakeoff[bucket]'")
@@ -92,7 +98,7 @@ class Bucket:
 
         self.address = address
         try:
-            options = {"auto_mkdir": True} if parts.scheme in ("file", "local") else {}
+            options = {"auto_mkdir": True} if parts.scheme == "file" else {}
             self._files, root = fsspec.core.url_to_fs(address, **options)
         except (ImportError, ValueError, OSError) as error:
             words = str(error).partition("\n")[0]

@@ -60,7 +60,7 @@ def add(commands: Commands) -> None:
         " `track`, `list` and `show` read them with --results ADDRESS. Credentials come from the environment.",
     )
     one.add_argument("bundle", nargs="+", help="names in the folder, or paths")
-    one.add_argument("address", help="s3://bucket/prefix, gs://bucket/prefix, file:///folder, ...")
+    one.add_argument("address", help="s3://bucket/prefix, gs://..., abfs://..., az://... or file:///folder")
     _add_folder(one, of_verb=True)
     one.set_defaults(run=run_push)
     one = verbs.add_parser(
