@@ -120,7 +120,7 @@ def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
     ("harm", "words"),
     [
         (lambda files, base: files.pipe_file(f"{base}/plan.json", b"{}"), "plan.json is not what was put there"),
-        (lambda files, base: files.rm_file(f"{base}/machine.json"), "1 file of it are missing: machine.json"),
+        (lambda files, base: files.rm_file(f"{base}/machine.json"), "1 of its files is missing: machine.json"),
         (lambda files, base: files.pipe_file(f"{base}/bundle.json", b"{"), "its bundle.json cannot be read"),
         (lambda files, base: files.pipe_file(f"{base}/{CHECKSUMS}", b"[]"), f"its {CHECKSUMS} cannot be read"),
     ],

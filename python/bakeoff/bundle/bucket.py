@@ -281,7 +281,8 @@ def _files_in(folder: Path) -> Iterator[str]:
 
 def _refuse_unfit(wanted: Sequence[str], there: Mapping[str, Said], sums: Mapping[str, str]) -> None:
     if lacking := [path for path in sums if path not in there]:
-        raise BundleError(f"{counted(len(lacking), 'file', 'files')} of it are missing: {lacking[0]}")
+        missing = counted(len(lacking), "of its files is", "of its files are")
+        raise BundleError(f"{missing} missing: {lacking[0]}")
     if len(wanted) > FILES_MAX:
         raise BundleError(f"it has more than {FILES_MAX:,} files")
     sizes = {path: _size(there[path]) for path in wanted}
