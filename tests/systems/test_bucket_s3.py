@@ -77,9 +77,16 @@ def test_bundles_are_pushed_listed_and_tracked_in_a_bucket(environment: Mapping[
     assert done.stdout.startswith("Tiny: 2 bundles")
     again = bakeoff(environment, "bundles", "push", tiny, ADDRESS, "--json")
     assert json.loads(again.stdout)["pushed"] == [{"bundle": "tiny-1", "files": 0, "bytes": 0}]
+    plan = (tiny / "plan.json").read_bytes()
+    alter = f"import s3fs; s3fs.S3FileSystem().pipe_file('bench/nightly/tiny-1/plan.json', {plan[::-1]!r})"
+    assert python(environment, "-c", alter).returncode == 0
+    done = bakeoff(environment, "bundles", "list", "--results", ADDRESS)
+    assert "tiny-1 is left out: plan.json does not match its checksum" in done.stderr
+    again = bakeoff(environment, "bundles", "push", tiny, ADDRESS, "--json")
+    assert json.loads(again.stdout)["pushed"] == [{"bundle": "tiny-1", "files": 1, "bytes": len(plan)}]
 
     alter = "import s3fs; s3fs.S3FileSystem().pipe_file('bench/nightly/tiny-2/plan.json', b'{}')"
     assert python(environment, "-c", alter).returncode == 0
     done = bakeoff(environment, "bundles", "list", "--results", ADDRESS, "--json")
     assert [one["name"] for one in json.loads(done.stdout)["bundles"]] == ["tiny-1"]
-    assert "tiny-2 is left out: plan.json is not what was put there" in done.stderr
+    assert "tiny-2 is left out: plan.json does not match its checksum" in done.stderr

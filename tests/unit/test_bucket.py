@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from hashlib import md5
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -85,6 +87,47 @@ def test_a_push_that_was_broken_off_is_made_good_by_the_next(
     assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
 
 
+def test_a_file_that_was_altered_without_another_size_is_named_and_put_there_again(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    """Also where a mirror had it as it was."""
+    place = "/bench/nightly/tiny-1/plan.json"
+    Bucket(ADDRESS).push(tiny)
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+    right = memory.cat_file(place)
+    memory.pipe_file(place, right.replace(b"Tiny", b"Tidy"))
+    for mirror in ("mirror", "another"):
+        found = Bucket(ADDRESS).mirror(tmp_path / mirror)
+        assert found.left_out == ["tiny-1 is left out: plan.json does not match its checksum: push the bundle again"]
+    assert Bucket(ADDRESS).push(tiny) == (1, len(right))
+    assert memory.cat_file(place) == right
+    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+
+
+def test_a_checksum_of_the_listing_spares_reading_and_another_mark_does_not(
+    memory: fsspec.AbstractFileSystem, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3's ETag is mostly an MD5, with quotation marks; of encrypted objects it is something else."""
+    Bucket(ADDRESS).push(tiny)
+    find, read, was_read = memory.find, memory.cat_file, []
+    mark = ""
+
+    def marked(_: object, *words: Any, **options: Any) -> Any:
+        found = find(*words, **options)
+        return {path: said | {"ETag": mark or f'"{md5(read(path)).hexdigest()}"'} for path, said in found.items()}
+
+    def noted(_: object, path: str, **options: Any) -> Any:
+        was_read.append(path)
+        return read(path, **options)
+
+    monkeypatch.setattr(type(memory), "find", marked)
+    monkeypatch.setattr(type(memory), "cat_file", noted)
+    assert (Bucket(ADDRESS).push(tiny), was_read) == ((0, 0), [])
+    mark = '"0123456789abcdef0123456789abcdef"'
+    assert Bucket(ADDRESS).push(tiny) == (0, 0)
+    assert len(was_read) > 10
+
+
 @pytest.mark.parametrize("address", ["memory://nowhere/at-all", "file:///nowhere/at-all"])
 def test_a_bucket_that_does_not_exist_is_not_an_empty_one(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bundles", "list", "--results", address]) != 0
@@ -119,7 +162,10 @@ def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda files, base: files.pipe_file(f"{base}/plan.json", b"{}"), "plan.json is not what was put there"),
+        (
+            lambda files, base: files.pipe_file(f"{base}/plan.json", b"{}"),
+            "plan.json does not match its checksum: push the bundle again",
+        ),
         (lambda files, base: files.rm_file(f"{base}/machine.json"), "1 of its files is missing: machine.json"),
         (lambda files, base: files.pipe_file(f"{base}/bundle.json", b"{"), "its bundle.json cannot be read"),
         (lambda files, base: files.pipe_file(f"{base}/{CHECKSUMS}", b"[]"), f"its {CHECKSUMS} cannot be read"),

@@ -10,6 +10,7 @@ Credentials are those of fsspec's file systems (environment, configuration files
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import json
@@ -146,7 +147,7 @@ class Bucket:
         return found
 
     def push(self, folder: Path) -> tuple[int, int]:
-        """Puts a bundle there, by its folder's name. Returns how many files and bytes were not there yet."""
+        """Puts a bundle there, by its folder's name. Returns how many files and bytes were missing or altered there."""
         bundle = Bundle.open(folder)
         if bundle.info.state == "running":
             going_on = is_written(folder)
@@ -163,15 +164,11 @@ class Bucket:
         self._files.invalidate_cache()
         base = f"{self._root}/{name}"
         there = self._files.find(base, detail=True)
-        before: dict[str, str] = {}
-        document = b""  # may be older than the checksums, if a push was broken off
         if f"{base}/bundle.json" in there:
-            document = self._read(f"{base}/bundle.json")
-            info = _parsed(document, BundleInfo)
+            info = _parsed(self._read(f"{base}/bundle.json"), BundleInfo)
             if info is None or info.id != bundle.info.id:
                 hint = "rename the folder, or choose another prefix"
                 raise PlanError(f"another bundle named {name} is there", where=self.address, hint=hint)
-            before = self._checksums(base, there)
         layout = files.Layout({cell.id for cell in bundle.plan.cells}, bundle.info.kept)
         sums, count, size = {}, 0, 0
         for path in sorted((p for p in _files_in(bundle.folder) if _is_sent(layout, p)), key=_last_is_bundle_json):
@@ -182,13 +179,22 @@ class Bucket:
             sums[path] = hashlib.sha256(data).hexdigest()
             if path == "bundle.json":
                 self._files.pipe_file(f"{base}/{CHECKSUMS}", json.dumps(sums, indent=0).encode())
-            kept = there.get(f"{base}/{path}")
-            if kept is None or before.get(path) != sums[path] or _size(kept) != len(data):
+            if not self._has(f"{base}/{path}", there, data):
+                self._files.pipe_file(f"{base}/{path}", data)
                 count, size = count + 1, size + len(data)
-            elif path != "bundle.json" or data == document:
-                continue
-            self._files.pipe_file(f"{base}/{path}", data)
         return count, size
+
+    def _has(self, path: str, there: Mapping[str, Said], data: bytes) -> bool:
+        """By the MD5 where the listing has it, as S3's and Google's do, else by reading the file: the checksums in the
+        bucket say what was put there once. An ETag may be no MD5, so that another one proves nothing."""
+        said = there.get(path)
+        if said is None or _size(said) != len(data):
+            return False
+        md5 = hashlib.md5(data, usedforsecurity=False)
+        marks = {str(said.get("ETag")).strip('"'), said.get("md5Hash")}
+        if marks & {md5.hexdigest(), base64.b64encode(md5.digest()).decode()}:
+            return True
+        return bool(self._files.cat_file(path) == data)
 
     def _listing(self) -> dict[str, dict[str, Said]]:
         """bundle -> path in it -> what the listing says; of folders that have a bundle.json."""
@@ -226,7 +232,7 @@ class Bucket:
                 data = next(fetched) if size else b""
                 sha256 = hashlib.sha256(data).hexdigest()
                 if len(data) != size or sha256 != sums.get(path, sha256):
-                    raise BundleError(f"{path} is not what was put there")
+                    raise BundleError(f"{path} does not match its checksum: push the bundle again")
                 files.write_bytes(folder, path, data)
                 state[path] = [marks[path], sha256]
                 found.fetched_bytes += size

@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
     one = verbs.add_parser(
         "push",
         help="put finished bundles into a bucket (needs: pip install 'bakeoff[bucket]')",
-        description="Puts bundles into a bucket, with checksums; files that it already has are not sent again."
+        description="Puts bundles into a bucket, with checksums; files that it has unaltered are not sent again."
         " `track`, `list` and `show` read them with --results ADDRESS. Credentials come from the environment.",
     )
     one.add_argument("bundle", nargs="+", help="names in the folder, or paths")
