@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from hashlib import md5
@@ -12,10 +13,11 @@ from typing import Any
 import fsspec
 import pytest
 from bakeoff.bundle import bucket
-from bakeoff.bundle.bucket import CHECKSUMS, Bucket
+from bakeoff.bundle.bucket import CHECKSUMS, Bucket, Mirrored
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BakeoffError, PlanError
+from bakeoff.locks import try_lock
 from builders.bundles import Story, write_bundle
 
 ADDRESS = "memory://bench/nightly"
@@ -43,12 +45,17 @@ def tiny(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "tiny-1"))
 
 
+def mirror(folder: Path) -> Mirrored:
+    with Bucket(ADDRESS).mirrored(folder) as found:
+        return found
+
+
 def test_a_pushed_bundle_is_mirrored_whole_and_only_its_own_files(
     memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
 ) -> None:
     count, size_bytes = Bucket(ADDRESS).push(tiny)
     assert count > 10
-    found = Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    found = mirror(tmp_path / "mirror")
     assert (found.bundles, found.fetched_bytes, found.left_out) == (1, size_bytes, [])
     mirrored = tmp_path / "mirror" / "tiny-1"
     assert [run.rate_ops_per_s for run in Bundle.open(mirrored).runs] == [
@@ -63,12 +70,12 @@ def test_a_second_mirror_and_a_second_push_send_only_what_changed(
     memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
 ) -> None:
     Bucket(ADDRESS).push(tiny)
-    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    mirror(tmp_path / "mirror")
     assert Bucket(ADDRESS).push(tiny) == (0, 0)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").fetched_bytes == 0
+    assert mirror(tmp_path / "mirror").fetched_bytes == 0
     (tiny / "note.txt").write_text("quiet")
     assert Bucket(ADDRESS).push(tiny) == (1, 5)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").fetched_bytes == 5
+    assert mirror(tmp_path / "mirror").fetched_bytes == 5
     assert (tmp_path / "mirror" / "tiny-1" / "note.txt").read_text() == "quiet"
 
 
@@ -82,9 +89,9 @@ def test_a_push_that_was_broken_off_is_made_good_by_the_next(
     (tiny / "bundle.json").write_bytes(older.replace(b"  ", b" ") + b"\n")
     Bucket(ADDRESS).push(tiny)
     memory.pipe_file(place, older)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 0
+    assert mirror(tmp_path / "mirror").bundles == 0
     Bucket(ADDRESS).push(tiny)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+    assert mirror(tmp_path / "mirror").bundles == 1
 
 
 def test_a_file_that_was_altered_without_another_size_is_named_and_put_there_again(
@@ -93,15 +100,15 @@ def test_a_file_that_was_altered_without_another_size_is_named_and_put_there_aga
     """Also where a mirror had it as it was."""
     place = "/bench/nightly/tiny-1/plan.json"
     Bucket(ADDRESS).push(tiny)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+    assert mirror(tmp_path / "mirror").bundles == 1
     right = memory.cat_file(place)
     memory.pipe_file(place, right.replace(b"Tiny", b"Tidy"))
-    for mirror in ("mirror", "another"):
-        found = Bucket(ADDRESS).mirror(tmp_path / mirror)
+    for place_here in ("mirror", "another"):
+        found = mirror(tmp_path / place_here)
         assert found.left_out == ["tiny-1 is left out: plan.json does not match its checksum: push the bundle again"]
     assert Bucket(ADDRESS).push(tiny) == (1, len(right))
     assert memory.cat_file(place) == right
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+    assert mirror(tmp_path / "mirror").bundles == 1
 
 
 def test_a_checksum_of_the_listing_spares_reading_and_another_mark_does_not(
@@ -140,7 +147,19 @@ def test_folders_with_the_names_of_a_mirror_s_own_files_are_no_bundles(
     Bucket(ADDRESS).push(tiny)
     for name in ("mirror.json", "mirror.lock"):
         memory.pipe_file(f"{ADDRESS.removeprefix('memory:/')}/{name}/bundle.json", b"{}")
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 1
+    assert mirror(tmp_path / "mirror").bundles == 1
+
+
+def test_nobody_changes_a_mirror_that_is_read_and_several_may_read_it(
+    memory: fsspec.AbstractFileSystem, tiny: Path, tmp_path: Path
+) -> None:
+    Bucket(ADDRESS).push(tiny)
+    with Bucket(ADDRESS).mirrored(tmp_path / "mirror"):
+        handle = os.open(tmp_path / "mirror" / "mirror.lock", os.O_RDONLY)
+        assert try_lock(handle, shared=True)
+        assert not try_lock(handle)
+    assert try_lock(handle)
+    os.close(handle)
 
 
 def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
@@ -148,14 +167,14 @@ def test_what_is_gone_in_the_bucket_is_gone_in_the_mirror(
 ) -> None:
     (tiny / "note.txt").write_text("quiet")
     Bucket(ADDRESS).push(tiny)
-    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    mirror(tmp_path / "mirror")
     (tiny / "note.txt").unlink()
     Bucket(ADDRESS).push(tiny)
     memory.rm_file("/bench/nightly/tiny-1/note.txt")
-    Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    mirror(tmp_path / "mirror")
     assert not (tmp_path / "mirror" / "tiny-1" / "note.txt").exists()
     memory.rm("/bench/nightly/tiny-1", recursive=True)
-    assert Bucket(ADDRESS).mirror(tmp_path / "mirror").bundles == 0
+    assert mirror(tmp_path / "mirror").bundles == 0
     assert not (tmp_path / "mirror" / "tiny-1").exists()
 
 
@@ -177,7 +196,7 @@ def test_an_altered_or_unfinished_bundle_is_left_out_and_named(
     Bucket(ADDRESS).push(tiny)
     assert callable(harm)
     harm(memory, "/bench/nightly/tiny-1")
-    found = Bucket(ADDRESS).mirror(tmp_path / "mirror")
+    found = mirror(tmp_path / "mirror")
     assert found.bundles == 0
     assert found.left_out == [f"tiny-1 is left out: {words}"]
     assert not (tmp_path / "mirror" / "tiny-1").exists()
@@ -191,12 +210,12 @@ def test_names_that_no_bundle_has_and_files_too_large_are_not_fetched(
     for name in ("..", "evil\nname", ".hidden"):
         memory.store[f"{base}/{name}/bundle.json"] = memory.store[f"{base}/tiny-1/bundle.json"]
     memory.store[f"{base}/tiny-1/runs/../../outside.json"] = memory.store[f"{base}/tiny-1/plan.json"]
-    found = Bucket(ADDRESS).mirror(tmp_path / "in" / "mirror")
+    found = mirror(tmp_path / "in" / "mirror")
     assert (found.bundles, found.left_out) == (1, [])
     assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["mirror"]
     assert not list(tmp_path.rglob("outside.json"))
     monkeypatch.setattr(bucket, "FILE_MAX_BYTES", 100)
-    (left_out,) = Bucket(ADDRESS).mirror(tmp_path / "other").left_out
+    (left_out,) = mirror(tmp_path / "other").left_out
     assert "is larger than 100 B" in left_out
 
 
@@ -208,7 +227,7 @@ def test_a_mirror_follows_no_link_that_lies_in_its_folder(
     outside.mkdir()
     (tmp_path / "mirror" / "tiny-1").mkdir(parents=True)
     (tmp_path / "mirror" / "tiny-1" / "facts").symlink_to(outside)
-    (left_out,) = Bucket(ADDRESS).mirror(tmp_path / "mirror").left_out
+    (left_out,) = mirror(tmp_path / "mirror").left_out
     assert "link" in left_out
     assert list(outside.iterdir()) == []
 
@@ -269,7 +288,7 @@ def test_an_error_of_the_bucket_is_shown_without_secrets_of_the_environment(
 
     monkeypatch.setattr(type(memory), "find", refuse)
     with pytest.raises(BakeoffError, match=r"RuntimeError: signature of \.\.\. does not match") as refused:
-        Bucket(ADDRESS).mirror(tmp_path / "mirror")
+        mirror(tmp_path / "mirror")
     assert "abc123secret" not in str(refused.value)
     assert refused.value.__cause__ is None
 

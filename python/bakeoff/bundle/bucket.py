@@ -111,9 +111,10 @@ class Bucket:
         """Of a folder for its mirror."""
         return hashlib.sha256(self.address.rstrip("/").encode()).hexdigest()[:16]
 
-    def mirror(self, into: Path) -> Mirrored:
+    @contextmanager
+    def mirrored(self, into: Path) -> Iterator[Mirrored]:
         """Has `into` hold what the bucket has: what changed is fetched, what the bucket no longer has is removed.
-        `into` belongs to mirrors of this address."""
+        `into` belongs to mirrors of this address, and no other process changes it until the block ends."""
         try:
             into.mkdir(parents=True, exist_ok=True)
             lock = open_plain(into / _LOCK, os.O_RDWR | os.O_CREAT)
@@ -121,7 +122,10 @@ class Bucket:
             raise BakeoffError(f"cannot write the mirror of the bucket: {error.strerror}", where=str(into)) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return self._mirror(into)
+            found = self._mirror(into)
+            # Several may read at once. Another may mirror in between: then that newer state is read.
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield found
         finally:
             os.close(lock)
 

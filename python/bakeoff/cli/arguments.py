@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,19 +38,22 @@ def add_results(parser: argparse.ArgumentParser, *, default: object = RESULTS) -
     )
 
 
-def results_folder(results: Path | str) -> Path:
-    """The folder of --results; of a bucket its mirror on this machine, which has what the bucket has now."""
+@contextmanager
+def results_folder(results: Path | str) -> Iterator[Path]:
+    """The folder of --results; of a bucket its mirror on this machine, which has what the bucket has now, and keeps it
+    until the block ends: others wait for that, so print after it."""
     if isinstance(results, Path):
-        return results
+        yield results
+        return
     from ..bundle.bucket import Bucket
     from ..provision.cache import cache_dir
     from .output import say
 
     bucket = Bucket(results)
-    found = bucket.mirror(cache_dir() / "buckets" / bucket.key())
-    for words in found.left_out:
-        say(f"warning: {words}")
-    return found.folder
+    with bucket.mirrored(cache_dir() / "buckets" / bucket.key()) as found:
+        for words in found.left_out:
+            say(f"warning: {words}")
+        yield found.folder
 
 
 def add_metric(parser: argparse.ArgumentParser, words: str) -> None:

@@ -89,7 +89,8 @@ def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> No
 def run_list(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import bundles_in
 
-    found = bundles_in(results_folder(options.results))
+    with results_folder(options.results) as folder:
+        found = bundles_in(folder)
     if options.json:
         print_json({"bundles": [_document(one) for one in found]})
         return ExitCode.DONE
@@ -126,20 +127,22 @@ def run_show(options: argparse.Namespace) -> int:
     from ...bundle.results_folder import listed
     from ...report.answer import analysed
 
-    folder = _folder(options.bundle, results_folder(options.results))
-    bundle = Bundle.open(folder)
-    one, answer = listed(folder), analysed(bundle)
-    report = folder / "report.html"
+    with results_folder(options.results) as results:
+        folder = _folder(options.bundle, results)
+        bundle = Bundle.open(folder)
+        one, answer = listed(folder), analysed(bundle)
+        report = folder / "report.html"
+        systems, lines = _systems(bundle), list(_shown(one, bundle, answer, report))
     if options.json:
         document = {
-            "systems": _systems(bundle),
+            "systems": systems,
             "answer": answer.first.answer,
             "headline": answer.headline,
             "command": answer.command,
         }
         print_json({**_document(one), **document, "report": str(report) if report.is_file() else None})
         return ExitCode.DONE
-    for name, words in _shown(one, bundle, answer, report):
+    for name, words in lines:
         show(f"{name:<8}  {words}")
     for words in one.damage:
         say(f"warning: {words}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,11 @@ def run(options: argparse.Namespace) -> int:
     from ...report.track import answer_words, markdown, text, write_page
 
     _refuse_names(options)
-    bundles = _bundles(options)
-    objective = options.metric or bundles[-1].plan.objective
-    (metric,) = named([objective], "--metric" if options.metric else "the plan's objective", bundles)
-    found = history(bundles, metric, options.machines_by)
+    with nullcontext() if options.bundles else results_folder(options.results) as results:
+        bundles = _bundles(options, results)
+        objective = options.metric or bundles[-1].plan.objective
+        (metric,) = named([objective], "--metric" if options.metric else "the plan's objective", bundles)
+        found = history(bundles, metric, options.machines_by)
     html = options.html and write_page(options.html, found)
     if options.markdown:
         write_text(options.markdown.parent, options.markdown.name, "\n".join(markdown(found)) + "\n")
@@ -84,12 +86,13 @@ def _refuse_names(options: argparse.Namespace) -> None:
         raise PlanError(f"{options.fail_on_worse} is not a number of bundles", where="--fail-on-worse")
 
 
-def _bundles(options: argparse.Namespace) -> list[Bundle]:
-    """Of one plan, complete, in their order; what cannot be used is named. Raises BakeoffError."""
+def _bundles(options: argparse.Namespace, results: Path | None) -> list[Bundle]:
+    """Of one plan, complete, in their order; what cannot be used is named. results: where none are named. Raises
+    BakeoffError."""
     from ...bundle.read import Bundle
     from ...findings.track import created, of_one_plan
 
-    folders = options.bundles or _folders(options.results)
+    folders = options.bundles if results is None else _folders(results)
     opened = []
     for folder in folders:
         try:
@@ -110,8 +113,7 @@ def _bundles(options: argparse.Namespace) -> list[Bundle]:
     return sorted(found, key=created)
 
 
-def _folders(results: Path | str) -> list[Path]:
-    folder = results_folder(results)
+def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise BundleError(f"there is no folder {folder}", hint="name another with --results")
     return sorted(path.parent for path in folder.glob("*/bundle.json"))
