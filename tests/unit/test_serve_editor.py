@@ -262,10 +262,18 @@ def test_where_runs_are_not_allowed_nothing_of_it_is_there(folder: Path) -> None
 
 def test_a_request_that_is_no_object_or_too_large_is_refused(folder: Path) -> None:
     page = Page(folder)
-    for body in (b"", b"[]", b"{", b"[" * 100_000, b'{"text": 1, "name": ""}', b"\xff"):
-        assert page.post("/plan/check", body).status_code == 422
-    assert page.post("/plan/check", b" " * (3 * MAX_BYTES)).status_code == 413
-    assert page.ask("save", text="\ud800", name="my.toml", replaces="")[0] == 422
+    half = rb'{"from": "file:\ud800", "text": "", "name": "\ud800.toml", "replaces": "", "digest": ""}'
+    large = b" " * (3 * MAX_BYTES)
+    wrong = {b"": 400, b"[]": 400, b"{": 400, b"[" * 100_000: 400, b"\xff": 400, half: 400, b"{}": 422, large: 413}
+    for path in ("/plan/check", "/plan/open", "/plan/questions", "/plan/run", "/plan/save"):
+        for body, status in wrong.items():
+            answer = page.post(path, body)
+            assert answer.headers["content-type"] == "application/json", (path, body[:99])
+            error = json.loads(bytes(answer.body))["error"]
+            assert answer.status_code == status, (path, body[:99])
+            assert error["what"]
+    assert page.ask("save", text="\ud800", name="my.toml", replaces="")[0] == 400
+    assert os.listdir(folder) == []
 
 
 def test_what_was_not_saved_is_not_run(folder: Path) -> None:

@@ -63,10 +63,11 @@ class Editor:
 
     def _in_json(self, answer: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
         async def answered(request: Request) -> Response:
-            self._refuse_unless_allowed()
-            said = await document_of(request, _BODY_MAX_BYTES)
             try:
-                return JSONResponse(await answer(said))
+                self._refuse_unless_allowed()
+                return JSONResponse(await answer(await document_of(request, _BODY_MAX_BYTES)))
+            except HTTPException as error:
+                return JSONResponse({"error": _as_json(BakeoffError(error.detail))}, error.status_code)
             except FileExists as error:
                 return JSONResponse({"error": _as_json(error), "exists": error.digest}, 409)
             except BakeoffError as error:

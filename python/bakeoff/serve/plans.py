@@ -147,10 +147,6 @@ class Plans:
         if _ADDRESS_WITH_USER.search(text):
             what = "an address must contain no user and no password, so the plan is not saved"
             raise PlanError(what, where=name, hint='write user = "..." and password = { env = "NAME" } next to it')
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            raise PlanError("the plan has letters that no file can hold", where=name) from None
         with self._saving:
             try:
                 before, digest = self._read(name)
@@ -163,7 +159,7 @@ class Plans:
                     what = "this plan exists" if _SYSTEMS.search(before) else "this file exists, and is no plan"
                     raise FileExists(what, where=name, digest=digest)
             write_text(path.parent, path.name, text)
-        return hashlib.sha256(data).hexdigest()
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def unchanged(self, name: str, digest: str) -> Path:
         """The file of this plan. Raises PlanError if its digest is another."""

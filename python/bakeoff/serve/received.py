@@ -20,11 +20,13 @@ async def body_of(request: Request, max_bytes: int) -> bytes:
 
 
 async def document_of(request: Request, max_bytes: int) -> dict[str, Any]:
-    """A JSON object. Raises HTTPException."""
+    """A JSON object, whose texts can be written: JSON may have half a letter, such as "\\ud800". Raises
+    HTTPException."""
     try:
         found = json.loads(await body_of(request, max_bytes))
+        json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise HTTPException(422, "The request is not a JSON object.")
+        raise HTTPException(400, "The request is not a JSON object in UTF-8.")
     return found

@@ -76,6 +76,7 @@ async function check(asking = false) {
       return;
     }
     const answer = await ask("/plan/check", { text: checked, name: name.value, asking: asking === true });
+    if (answer.error) throw new Error(sentence(answer.error));
     if (text.value !== checked) return; // the pause after this change is still to come
     at("summary").textContent = answer.summary;
     at("summary").classList.toggle("bad-text", !answer.valid);
