@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +20,7 @@ from bakeoff.serve.access import Access
 from bakeoff.serve.app import application
 from bakeoff.serve.installs import Installs
 from bakeoff.serve.plans import MAX_BYTES, FileExists, Plans
+from bakeoff.systems import SYSTEMS
 from builders.asgi import answered
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -288,14 +292,41 @@ def test_what_was_not_saved_is_not_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "version"),
-    [("none", ""), ("sqlite", ""), ("--image", "x"), ("mariadb", "--image"), ("mariadb", "1;ls"), ("couchdb", "")],
+    ("kind", "version", "source"),
+    [
+        *(("none", "", ""), ("sqlite", "", ""), ("--image", "x", ""), ("couchdb", "", "")),
+        *(("mariadb", "--image", ""), ("mariadb", "1;ls", ""), ("mariadb", "", "--image"), ("mariadb", "", "npm")),
+    ],
 )
-def test_only_a_version_of_what_can_be_installed_is_installed(kind: str, version: str) -> None:
+def test_only_a_version_of_what_can_be_installed_is_installed(kind: str, version: str, source: str) -> None:
     installs = Installs()
     with pytest.raises(PlanError):
-        installs.start(kind, version)
+        installs.start(kind, version, source)
     assert installs.of(kind) is None
+
+
+def test_an_installation_from_a_chosen_source_goes_on_when_the_site_ends(tmp_path: Path) -> None:
+    program, done = tmp_path / "python", tmp_path / "done"
+    program.write_text(f'#!/bin/sh\necho begun\nsleep 0.5\necho "$@"\necho "$@" > {done}.new; mv {done}.new {done}\n')
+    program.chmod(0o755)
+    source = SYSTEMS["mariadb"].sources().fetching()[0].name
+    site = f"""
+import sys, time
+from bakeoff.serve.installs import Installs
+sys.executable = {str(program)!r}
+installs = Installs()
+installs.start("mariadb", "10.11", {source!r})
+while "begun" not in installs.of("mariadb").text:
+    time.sleep(0.01)
+print(installs.of("mariadb").text, installs.of("mariadb").code)
+"""
+    said = subprocess.run([sys.executable, "-c", site], check=True, capture_output=True, text=True).stdout
+    command = f"systems install mariadb@10.11 --from {source}"
+    assert said == f"bakeoff {command}\nbegun None\n"
+    until_s = time.monotonic() + 20
+    while not done.exists() and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert done.read_text() == f"-P -m bakeoff {command}\n"
 
 
 def test_the_list_of_systems_has_states_sizes_and_versions(folder: Path) -> None:
@@ -303,4 +334,5 @@ def test_the_list_of_systems_has_states_sizes_and_versions(folder: Path) -> None
     assert page.count('<tr id="') == len(pages.SYSTEMS)
     assert "MiB download, " in page
     assert '<option value="10.11' in page
+    assert '<select name="from"><option value="">any source</option><option>' in page
     assert "by address" in page

@@ -189,6 +189,7 @@ def systems(installs: Installs, *, allowed: bool) -> str:
                 "state": state(one),
                 "about": about({**one, "missing": one["missing"] if usual is None else None}),
                 "offers": sources,
+                "from": [source["source"] for source in one["sources"] if source["offers"] and not source["missing"]],
                 "versions": list(dict.fromkeys(numbers)),
                 "size": _offer_size(usual) if usual else "",
                 "can": allowed and usual is not None,

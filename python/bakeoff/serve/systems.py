@@ -3,7 +3,7 @@
 | address | what |
 |---|---|
 | `/systems` | the list of `bakeoff systems` |
-| `/systems/install` | POST, the form's fields `kind` and `version`: `bakeoff systems install` |
+| `/systems/install` | POST, the form's fields `kind`, `version` and `from`: `bakeoff systems install` |
 | `/systems/KIND/events` | what an installation says, as server-sent events |
 """
 
@@ -50,8 +50,8 @@ class SystemsPage:
         if not self._allowed:
             raise HTTPException(403, NOT_ALLOWED)
         said = parse_qs((await body_of(request, FORM_MAX_BYTES)).decode(errors="replace"))
-        kind, version = (said.get(name, [""])[0].strip() for name in ("kind", "version"))
-        await run_in_threadpool(self._installs.start, kind, version)
+        kind, version, source = (said.get(name, [""])[0].strip() for name in ("kind", "version", "from"))
+        await run_in_threadpool(self._installs.start, kind, version, source)
         return RedirectResponse(f"/systems#{quote(kind, safe='')}", 303)
 
     async def events(self, request: Request) -> Response:
