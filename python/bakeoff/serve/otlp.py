@@ -13,10 +13,11 @@ import json
 import math
 import platform
 import queue
+import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
@@ -68,8 +69,8 @@ def collector(said: str | None, environment: Mapping[str, str]) -> Collector | N
     return Collector(
         _address(url, where, whole=where == "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"),
         _pairs(_says(environment, "HEADERS")),
-        _seconds(environment.get("OTEL_METRIC_EXPORT_INTERVAL"), EVERY_S),
-        _seconds(_says(environment, "TIMEOUT"), TIMEOUT_S),
+        _seconds(environment, ("OTEL_METRIC_EXPORT_INTERVAL",), EVERY_S),
+        _seconds(environment, _names("TIMEOUT"), TIMEOUT_S),
         _says(environment, "CERTIFICATE") or None,
         _pairs(environment.get("OTEL_RESOURCE_ATTRIBUTES", ""))
         | {"service.name": environment.get("OTEL_SERVICE_NAME") or "bakeoff", "service.version": __version__}
@@ -106,9 +107,15 @@ def _pairs(words: str) -> dict[str, str]:
     return {name.strip(): unquote(value.strip()) for name, equals, value in pairs if equals and name.strip()}
 
 
-def _seconds(words: str | None, default: float) -> float:
-    """Of milliseconds; a second at least."""
-    return max(1.0, int(words) / 1e3) if words and words.isdecimal() else default
+def _seconds(environment: Mapping[str, str], names: Sequence[str], default: float) -> float:
+    """Of milliseconds, by the first of these variables that is set; a second at least. Raises PlanError."""
+    where = next((name for name in names if environment.get(name)), "")
+    if not where:
+        return default
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", environment[where], re.ASCII):
+        what = f"{environment[where][:50]!r} is not a number of milliseconds"
+        raise PlanError(what, where=where, hint="write a whole number such as 5000")
+    return max(1.0, int(environment[where]) / 1e3)
 
 
 class Exporter:
