@@ -118,6 +118,7 @@ def test_a_collector_gets_what_openmetrics_has(receiver: Receiver) -> None:
     expected = [(name, dict(labels), value) for name, labels, value in openmetrics.samples("b", going(*RUNNING))]
     got = [(name, labels, point["asDouble"]) for name, found in points.items() for labels, point in found]
     assert sorted(got, key=repr) == sorted(((name, labels, float(value)) for name, labels, value in expected), key=repr)
+    assert not [name for name in points if name.endswith("_total")]  # which a Prometheus adds
 
 
 def test_a_run_sends_while_it_goes_on_and_its_last_figures(
