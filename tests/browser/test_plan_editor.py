@@ -1,4 +1,5 @@
-"""The editor of `bakeoff serve` as people use it: from the questions to a finished run, and plans that are wrong."""
+"""The editor of `bakeoff serve` as people use it: from the questions to a finished run, and plans that are wrong; and
+what pages of others can do."""
 
 from __future__ import annotations
 
@@ -90,6 +91,35 @@ def test_an_error_has_its_line_and_is_gone_once_it_is_mended(tab: Tab, tmp_path:
     assert HOSTILE in json.loads((tmp_path / "my.toml").read_text().split("\n")[0].split(" # ")[0].partition(" = ")[2])
     assert tab.ask("document.title") == "Plan"
     assert list((tmp_path / "bakeoff-results").glob("*")) == []
+
+
+def test_a_link_on_another_site_opens_the_page_and_its_forms_and_scripts_do_nothing(tab: Tab, tmp_path: Path) -> None:
+    """As a link in a chat does. A file is another site, as any other host is."""
+    site = tab.ask("location.origin")
+    other = tmp_path / "other.html"
+    (token,) = (one["value"] for one in tab.call("Network.getCookies", urls=[site])["cookies"])
+    other.write_text(
+        f'<a href="{site}/systems">Systems</a><form method="post" action="{site}/systems/install">'
+        '<input name="kind" value="mariadb"><input name="version" value="0.0.1"><button>Install</button></form>'
+        f'<p><a id="new" href="{site}/?token={token}">Bundles</a>'
+    )
+    tab.open(other.as_uri())
+    tab.click("a")
+    tab.until(f"location.href == '{site}/systems' && document.readyState == 'complete'")
+    assert tab.ask("document.title") == "Systems"
+    tab.open(other.as_uri())
+    tab.click("button")
+    tab.until("location.pathname == '/systems/install' && document.readyState == 'complete'")
+    assert tab.ask("document.body.innerText").startswith("Open the whole address")  # it has no cookie
+    tab.open(other.as_uri())
+    read = f"fetch('{site}/systems', {{credentials: 'include', mode: 'no-cors'}}).then(one => one.type)"
+    assert tab.ask(read) == "opaque"
+    tab.open(f"{site}/systems")
+    assert tab.ask("document.querySelector('pre.install')") is None
+    tab.call("Network.clearBrowserCookies")
+    tab.open(other.as_uri())
+    tab.click("#new")
+    tab.until(f"location.href == '{site}/' && document.title == 'Bundles'")
 
 
 def test_a_plan_that_exists_is_replaced_only_after_a_question(tab: Tab, tmp_path: Path) -> None:

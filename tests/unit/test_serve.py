@@ -230,7 +230,7 @@ def test_only_the_token_opens_and_is_then_out_of_the_address() -> None:
     let_in = asked(access, f"//elsewhere/?token={access.token}&words=a")
     assert (let_in.status_code, let_in.headers["location"]) == (303, "/elsewhere/?words=a")
     cookie = let_in.headers["set-cookie"]
-    assert {"HttpOnly", "SameSite=strict"} <= {part.strip() for part in cookie.split(";")}
+    assert {"HttpOnly", "SameSite=lax"} <= {part.strip() for part in cookie.split(";")}
     inside = asked(access, "/", cookie=cookie.partition(";")[0])
     assert inside.status_code == 200
     assert "default-src 'none'" in inside.headers["content-security-policy"]
@@ -244,6 +244,18 @@ def test_other_names_and_other_peoples_pages_are_refused() -> None:
     assert asked(access, "/stop", "POST", **token).status_code == 403
     assert asked(access, "/stop", "POST", origin="http://evil.example", **token).status_code == 403
     assert asked(access, "/stop", "POST", origin=f"http://{HERE}", **token).status_code == 200
+
+
+def test_pages_of_others_open_links_and_read_nothing() -> None:
+    access = Access(frozenset([HERE]))
+    token = {"authorization": f"Bearer {access.token}"}
+    for site in ("cross-site", "same-site"):  # other ports of this machine are the same site
+        opened = {"sec_fetch_site": site, "sec_fetch_mode": "navigate", "sec_fetch_dest": "document", **token}
+        assert asked(access, "/compare", **opened).status_code == 200
+        for dest in ("iframe", "image", "script", "empty"):
+            assert asked(access, "/compare", **{**opened, "sec_fetch_dest": dest}).status_code == 403
+    assert asked(access, "/serve.js", sec_fetch_site="same-origin", sec_fetch_dest="script", **token).status_code == 200
+    assert asked(access, "/", sec_fetch_site="none", sec_fetch_dest="document", **token).status_code == 200
 
 
 def test_a_password_opens_under_any_name() -> None:

@@ -24,6 +24,7 @@ from bakeoff.systems import SYSTEMS
 from builders.asgi import answered
 from starlette.applications import Starlette
 from starlette.responses import Response
+from starlette.routing import Route
 
 HERE = "127.0.0.1:8001"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -252,6 +253,22 @@ def test_only_our_own_page_with_the_token_may_ask(folder: Path) -> None:
     assert answered(page.app, "/plan", host=HERE).status_code == 403
     assert os.listdir(folder) == []
     assert page.post("/plan/save", body).status_code == 200
+
+
+def test_no_page_of_others_posts_to_any_address(folder: Path) -> None:
+    page = Page(folder)
+    cookie = {"authorization": "", "cookie": f"bakeoff-token-8001={page.access.token}"}
+    routes = [one for one in page.app.routes if isinstance(one, Route) and "POST" in (one.methods or ())]
+    assert {"/bundles/{name}/note", "/plan/run", "/systems/install"} < {one.path for one in routes}
+    for route in routes:
+        path = route.path.replace("{name}", "b")
+        for origin in ("", "null", "http://evil.example", f"http://{HERE}.evil.example", "http://127.0.0.1:8002"):
+            refused = page.post(path, b"{}", origin=origin, **cookie)
+            assert (refused.status_code, b"Only a page of this server" in bytes(refused.body)) == (403, True), path
+        for site in ("cross-site", "same-site", "none, cross-site"):
+            said = {"sec_fetch_site": site, "sec_fetch_dest": "document", **cookie}
+            assert page.post(path, b"{}", **said).status_code == 403, path
+        assert page.post(path, b"{}", sec_fetch_site="same-origin", **cookie).status_code in (400, 404, 409, 422), path
 
 
 def test_where_runs_are_not_allowed_nothing_of_it_is_there(folder: Path) -> None:

@@ -2,8 +2,10 @@
 then stands for. For other machines: whoever knows the password, over TLS.
 
 A page of somebody else's, open in the same browser, must reach nothing: names other than ours are refused (DNS
-rebinding), the cookie is sent to no other site's requests (`SameSite=Strict`), and only our own pages may change
-something (`Origin`). Other servers on this machine's loopback get the cookie, too, as they do of all such sites.
+rebinding), only our own pages may change something (`Origin`, `Sec-Fetch-Site`), and of what other sites link to or
+load, only a link that is opened is answered. With that one `SameSite=Lax` sends the cookie; `Strict` would lose the
+login of who opens our address from a chat, or from a terminal in the browser. Other servers on this machine's loopback
+get the cookie, too, as they do of all such sites.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class Access:
                     "The password is needed.\n", 401, {"WWW-Authenticate": 'Basic realm="bakeoff", charset="UTF-8"'}
                 )
             return PlainTextResponse("Open the whole address that `bakeoff serve` printed: it has a token.\n", 403)
-        if request.method not in ("GET", "HEAD") and not _is_of_our_page(request):
+        if not _is_link(request) and not _is_of_our_page(request):
             return PlainTextResponse("Only a page of this server may ask for that.\n", 403)
         return None
 
@@ -66,7 +68,7 @@ class Access:
         rest = request.url.remove_query_params("token").query
         path = "/" + request.url.path.lstrip("/")  # two slashes would begin another server's name
         response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-        response.set_cookie(_cookie(request), self.token, httponly=True, samesite="strict")
+        response.set_cookie(_cookie(request), self.token, httponly=True, samesite="lax")
         return response
 
     def _has_token(self, request: Request) -> bool:
@@ -96,5 +98,13 @@ def _bearer(request: Request) -> str:
 
 
 def _is_of_our_page(request: Request) -> bool:
-    origin = request.headers.get("origin", "")
-    return origin.partition("://")[2] == request.headers.get("host", "")
+    """Programs do not say of which site they are, and reading has no origin."""
+    said = request.headers
+    reads = request.method in ("GET", "HEAD")
+    is_ours = reads or said.get("origin", "").partition("://")[2] == said.get("host", "")
+    return is_ours and said.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _is_link(request: Request) -> bool:
+    """A page that somebody opens, from wherever it is linked."""
+    return request.method == "GET" and request.headers.get("sec-fetch-dest") == "document"
