@@ -147,6 +147,8 @@ def test_reports_are_made_from_the_data_and_any_two_bundles_are_compared(tmp_pat
         assert "Watched &lt;b&gt;" in page
         status, page = site.open("/compare?before=a&after=b")
         assert status == 200, page
+        sides = " ".join(str(tmp_path / "bakeoff-results" / name) for name in ("a", "b"))
+        assert f"<pre>bakeoff compare {sides} --html compare.html</pre>" in page
         assert site.open("/compare?before=a&after=../a")[0] == 404
         assert site.open("/bundles/..%2f..%2fetc")[0] == 404
         assert site.open("/compare?before=a&after=a")[0] == 422

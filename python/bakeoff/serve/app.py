@@ -287,7 +287,7 @@ def _written(words: Sequence[str]) -> str:
     """The page that this command of bakeoff writes; that of `compare` also records its answer. Raises HTTPException
     with the command's message."""
     with tempfile.TemporaryDirectory(prefix="bakeoff-serve-") as place:
-        page = Path(place) / "page.html"
+        page = Path(place) / f"{words[0]}.html"
         command = [sys.executable, "-P", "-m", "bakeoff", *words, "--html", str(page)]
         try:
             done = subprocess.run(
@@ -301,7 +301,8 @@ def _written(words: Sequence[str]) -> str:
         except subprocess.TimeoutExpired:
             raise HTTPException(504, f"It took longer than {PAGE_TIMEOUT_S:.0f} s.") from None
         if page.is_file():
-            return page.read_text(encoding="utf-8")
+            # It shows the command that makes it again, for a file that is gone then.
+            return page.read_text(encoding="utf-8").replace(str(page), page.name)
         raise HTTPException(422, done.stderr or done.stdout)
 
 
