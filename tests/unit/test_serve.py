@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from bakeoff.bundle.events import (
@@ -23,13 +25,22 @@ from bakeoff.bundle.events import (
 )
 from bakeoff.bundle.live import NAME, LiveLog, LiveReader
 from bakeoff.bundle.results_folder import annotate
+from bakeoff.cli import main
+from bakeoff.cli.commands import serve
 from bakeoff.model.records.run import Percentiles
+from bakeoff.provision.certificate import Certificate, make_certificate
 from bakeoff.serve import openmetrics, pages
 from bakeoff.serve.access import Access
 from bakeoff.serve.going import Going, Watched
 from bakeoff.serve.history import History
 from builders.asgi import answered
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
@@ -269,6 +280,59 @@ def test_a_password_opens_under_any_name() -> None:
     assert asked(access, "/", authorization=f"Basic {wrong}").status_code == 401
     assert asked(access, "/", authorization="Basic !").status_code == 401
     assert asked(access, "/", host="bench.example", authorization=f"Basic {right}").status_code == 200
+
+
+def other_key(tls: Certificate) -> None:
+    (tls.key.parent / "other").mkdir()
+    tls.key.write_bytes(make_certificate(tls.key.parent / "other").key.read_bytes())
+
+
+def with_passphrase(tls: Certificate) -> None:
+    key = load_pem_private_key(tls.key.read_bytes(), None)
+    kept = (Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"word"))
+    tls.key.write_bytes(key.private_bytes(*kept))
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda tls: tls.certificate.unlink(), "there is no file {certificate} (--certificate)"),
+        (lambda tls: tls.key.unlink(), "there is no file {key} (--key)"),
+        (lambda tls: tls.certificate.write_text("x"), "{certificate} cannot be read as a certificate in PEM"),
+        (lambda tls: tls.certificate.write_bytes(tls.key.read_bytes()), "{certificate} cannot be read as a certif"),
+        (lambda tls: tls.key.write_text("x"), "{key} cannot be read as a private key in PEM (--key)"),
+        (other_key, "{key} is not the key of {certificate} (--key)"),
+        (with_passphrase, "{key} is protected by a passphrase (--key)"),
+    ],
+)
+def test_a_wrong_certificate_is_refused_at_the_start(
+    harm: Callable[[Certificate], object], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tls = make_certificate(tmp_path)
+    harm(tls)
+    assert words.format(certificate=tls.certificate, key=tls.key) in refused(tmp_path, tls, capsys)
+
+
+@pytest.mark.parametrize(("days", "words"), [(31, "expired on 20"), (-2, "is valid only from 20")])
+def test_a_certificate_that_is_not_valid_today_is_refused_at_the_start(
+    days: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Another(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + timedelta(days)
+
+    monkeypatch.setattr(serve, "datetime", Another)
+    tls = make_certificate(tmp_path)
+    assert f"{tls.certificate} {words}" in refused(tmp_path, tls, capsys)
+
+
+def refused(folder: Path, tls: Certificate, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `bakeoff serve` says to this certificate."""
+    (folder / "password").write_text("correct horse battery")
+    files = ("--certificate", tls.certificate, "--key", tls.key, "--password-file", folder / "password")
+    assert main(["serve", "--results", str(folder), "--bind", "127.0.0.1", *map(str, files)]) == 2
+    return capsys.readouterr().err
 
 
 def test_a_log_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import argparse
 import ipaddress
 import os
 import socket
+import ssl
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ...bundle import RESULTS
@@ -112,10 +114,41 @@ def _password(options: argparse.Namespace) -> str:
     for name, path in needed.items():
         if not path.is_file():
             raise PlanError(f"there is no file {path}", where=name)
+    _refuse_unfit(options.certificate, options.key)
     password: str = options.password_file.read_text(encoding="utf-8").strip()
     if len(password) < PASSWORD_MIN:
         raise PlanError(f"the password has fewer than {PASSWORD_MIN} letters", where="--password-file")
     return password
+
+
+def _refuse_unfit(certificate: Path, key: Path) -> None:
+    """What the server, or who visits it, would fail with only later. Raises PlanError."""
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        own = x509.load_pem_x509_certificates(certificate.read_bytes())[0]
+    except (OSError, ValueError):
+        raise PlanError(f"{certificate} cannot be read as a certificate in PEM", where="--certificate") from None
+    try:
+        load_pem_private_key(key.read_bytes(), None)
+    except TypeError:  # else it would be asked for in the terminal
+        raise PlanError(f"{key} is protected by a passphrase", where="--key", hint="give a key without one") from None
+    except (OSError, ValueError, UnsupportedAlgorithm):
+        raise PlanError(f"{key} cannot be read as a private key in PEM", where="--key") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        what = f"{key} is not the key of {certificate}"
+        if error.reason != "KEY_VALUES_MISMATCH":
+            what = f"{certificate} and {key} cannot be used for TLS: {error.reason}"
+        raise PlanError(what, where="--key") from None
+    now = datetime.now(UTC)
+    if now > own.not_valid_after_utc:
+        raise PlanError(f"{certificate} expired on {own.not_valid_after_utc:%Y-%m-%d}", where="--certificate")
+    if now < own.not_valid_before_utc:
+        raise PlanError(f"{certificate} is valid only from {own.not_valid_before_utc:%Y-%m-%d}", where="--certificate")
 
 
 def _listening(address: str, port: int) -> socket.socket:
