@@ -35,8 +35,7 @@ from .read import DOCUMENT_MAX_BYTES, TABLE_MAX_BYTES, Bundle
 from .results_folder import discard, is_written
 
 CHECKSUMS = "checksums.json"
-#: Others are not tested: fsspec also knows ftp://, http:// and github://, where a push fails half-way. `memory` is for
-#: tests of bakeoff itself.
+#: Others that fsspec knows, such as ftp://, http:// and github://, are not tested. `memory` is for tests of bakeoff.
 SCHEMES = ("s3", "gs", "abfs", "az", "file")
 FILE_MAX_BYTES = TABLE_MAX_BYTES
 BUNDLE_MAX_BYTES = 8 << 30
