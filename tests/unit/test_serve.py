@@ -327,9 +327,15 @@ def test_a_certificate_that_is_not_valid_today_is_refused_at_the_start(
     assert f"{tls.certificate} {words}" in refused(tmp_path, tls, capsys)
 
 
-def refused(folder: Path, tls: Certificate, capsys: pytest.CaptureFixture[str]) -> str:
-    """What `bakeoff serve` says to this certificate."""
-    (folder / "password").write_text("correct horse battery")
+def test_a_password_that_is_no_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "cannot be read as a text" in refused(tmp_path, make_certificate(tmp_path), capsys, b"\xff" * 30)
+
+
+def refused(
+    folder: Path, tls: Certificate, capsys: pytest.CaptureFixture[str], password: bytes = b"correct horse battery"
+) -> str:
+    """What `bakeoff serve` says to this certificate and password."""
+    (folder / "password").write_bytes(password)
     files = ("--certificate", tls.certificate, "--key", tls.key, "--password-file", folder / "password")
     assert main(["serve", "--results", str(folder), "--bind", "127.0.0.1", *map(str, files)]) == 2
     return capsys.readouterr().err

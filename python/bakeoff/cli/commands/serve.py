@@ -115,7 +115,11 @@ def _password(options: argparse.Namespace) -> str:
         if not path.is_file():
             raise PlanError(f"there is no file {path}", where=name)
     _refuse_unfit(options.certificate, options.key)
-    password: str = options.password_file.read_text(encoding="utf-8").strip()
+    try:
+        password: str = options.password_file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        what = f"{options.password_file} cannot be read as a text in UTF-8"
+        raise PlanError(what, where="--password-file") from None
     if len(password) < PASSWORD_MIN:
         raise PlanError(f"the password has fewer than {PASSWORD_MIN} letters", where="--password-file")
     return password
