@@ -22,7 +22,14 @@ under it. SQLite, which libsqlite3-sys brings, is in the public domain.
 """
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)([-._].*)?", re.IGNORECASE)
 #: Of programs that a crate brings along, which are under another licence than it.
-_BROUGHT = {"lmdb-master-sys": ("lmdb/libraries/liblmdb/COPYRIGHT", "lmdb/libraries/liblmdb/LICENSE")}
+_BROUGHT = {
+    "lmdb-master-sys": ("lmdb/libraries/liblmdb/COPYRIGHT", "lmdb/libraries/liblmdb/LICENSE"),
+    "luajit-src": ("luajit2/COPYRIGHT",),
+}
+#: Crates whose sources are compiled into another, though it needs them only when it is built.
+_COMPILED_IN = ("luajit-src",)
+#: Crates without a licence file -> the crate of the same repository that has it.
+_LICENSED_WITH = {"mlua-sys": "mlua"}
 #: Where a crate offers a choice, the first of these that it names is the one that applies here.
 PREFERRED = ("MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0")
 
@@ -30,10 +37,14 @@ PREFERRED = ("MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0")
 def notices(arch: str) -> str:
     under: dict[str, list[str]] = {}
     packages = sorted(engine_packages(arch), key=lambda one: (one["name"], one["version"]))
+    by_name = {one["name"]: one for one in packages}
+    without = []
     for package in packages:
-        for text in texts_of(package):
+        texts = texts_of(by_name[_LICENSED_WITH.get(package["name"], package["name"])])
+        for text in texts:
             under.setdefault(text, []).append(f"{package['name']} {package['version']}")
-    without = [name_of_apache_crate(one) for one in packages if not texts_of(one)]
+        if not texts:
+            without.append(name_of_apache_crate(package))
     lines = [f"{one['name']} {one['version']}: {one['license']} {one['repository'] or ''}".rstrip() for one in packages]
     sections = [f"{', '.join(names)}\n{'-' * 80}\n{text}\n" for text, names in under.items()]
     used = "Without a licence file in their packages, used under the Apache License 2.0 (LICENSE) or 0BSD"
@@ -56,11 +67,13 @@ def engine_packages(arch: str) -> Iterator[dict[str, Any]]:
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
     packages = {one["id"]: one for one in metadata["packages"]}
     needs = {one["id"]: one["deps"] for one in metadata["resolve"]["nodes"]}
+    compiled_in = {one["id"] for one in packages.values() if one["name"] in _COMPILED_IN}
     todo = [one["id"] for one in packages.values() if one["name"] == "bakeoff-engine"]
     seen = set(todo)
     while todo:
         for need in needs[todo.pop()]:
-            if need["pkg"] not in seen and any(kind["kind"] is None for kind in need["dep_kinds"]):
+            linked = need["pkg"] in compiled_in or any(kind["kind"] is None for kind in need["dep_kinds"])
+            if linked and need["pkg"] not in seen:
                 seen.add(need["pkg"])
                 todo.append(need["pkg"])
     return (packages[one] for one in seen if packages[one]["source"] is not None)
