@@ -30,3 +30,9 @@ def test_a_crate_without_a_licence_file_has_to_offer_the_licence_of_bakeoff() ->
     assert notices.name_of_apache_crate({**crate, "license": "0BSD"}) == "x 1.0.0"
     with pytest.raises(SystemExit, match=r"x 1.0.0 has no licence file and is not offered under Apache-2.0: MIT"):
         notices.name_of_apache_crate({**crate, "license": "MIT"})
+
+
+def test_every_crate_of_the_engine_has_its_notice() -> None:
+    text = notices.notices("x86_64")
+    assert "mlua 0." in text
+    assert "Mike Pall" in text, "LuaJIT is compiled into a crate that needs it only when it is built"
