@@ -71,6 +71,12 @@ def killed(run: RunRecord) -> RunRecord:
     return run.model_copy(update={"faults": [done]})
 
 
+def unfelt(run: RunRecord) -> RunRecord:
+    effect = FaultEffect(without_writes_s=0.0, rate_before_ops_per_s=4_000, full_rate_s=0.0, felt_s=7, watched_s=20)
+    done = FaultRecord(planned=KILL, begun_s=20.0, ended_s=25.0, back_s=25.3, effect=effect)
+    return run.model_copy(update={"faults": [done]})
+
+
 def one_cell_fails(run: RunRecord) -> RunRecord:
     return invalid(run) if only(run, "c02", 2) else run
 
@@ -94,6 +100,10 @@ STORIES: dict[str, tuple[Story, Callable[[Bundle], None] | None]] = {
     "a search": (replace(SWEEP, threads=(1, 4, 8, 12, 16), repetitions=2), searched),
     "a fault": (
         replace(ONE, contenders=(MARIADB,), faults={"mariadb": [KILL]}, change=killed),
+        None,
+    ),
+    "a fault that nobody felt": (
+        replace(ONE, contenders=(MARIADB,), faults={"mariadb": [KILL]}, change=unfelt),
         None,
     ),
     "too busy": (replace(ONE, change=busy), None),

@@ -26,6 +26,7 @@ from ..model.boundary import Document
 from ..model.records.run import by_place
 from .words.answer_sentence import agrees, answer_sentence, certainty_words, is_answered_by_shapes
 from .words.doubts import main_doubts
+from .words.faults import NO_PAUSE
 
 #: shown: everything that was asked has a verdict; part: some of it; undecided: none; measured: nothing was compared.
 Certainty = Literal["shown", "partly shown", "undecided", "measured", "not trustworthy"]
@@ -313,13 +314,14 @@ def _faulted(contest: Contest, faults: Sequence[FaultAnswer]) -> tuple[str, list
     rows = []
     for one in faults:
         spread = one.figures.get(name)
+        words = metric(name).words(spread.value) if spread else "-"
         rows.append(
             Row(
                 name=one.contestant,
                 setting_words=", ".join(filter(None, (one.setting_words, one.label))),
                 series=contest.contestants.index(one.contestant),
                 **_spread(spread),
-                value_words=metric(name).words(spread.value) if spread else "-",
+                value_words=NO_PAUSE if name == _PAUSE and spread and not spread.value else words,
                 verdict=one.loss_verdict,
             )
         )

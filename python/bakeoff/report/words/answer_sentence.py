@@ -349,6 +349,8 @@ def _of_faults(found: Findings) -> Iterator[str]:
         who = f"{one.contestant} " if len(contest.contestants) > 1 else ""
         what = "writes" if one.writes else "reads"
         said = f"no {what} for {pause.value:.1f} s" if pause else f"longest wait {one.longest_wait_s:.1f} s"
+        if pause and not pause.value:
+            said = f"no pause in {what}"
         clauses.append(f"{who}after {_done_words(one.label)}: {said}")
     yield "; ".join(clauses)
     yield "; ".join(clauses[:1])

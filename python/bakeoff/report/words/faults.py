@@ -58,10 +58,10 @@ def row_cells(answer: FaultAnswer) -> list[tuple[str, str]]:
 
 def fault_sentences(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]) -> list[str]:
     """Of the middle setting."""
-    told = [_sentence(answer) for answer in answers if answer.setting == dict(middle) and answer.figures]
-    left = len(told) - SAID_MAX
+    sentences = [_sentence(answer) for answer in answers if answer.setting == dict(middle) and answer.figures]
+    left = len(sentences) - SAID_MAX
     more = [f"{counted(left, 'more fault is', 'more faults are')} in the table of planned faults."] if left > 0 else []
-    return [*told[:SAID_MAX], *more]
+    return [*sentences[:SAID_MAX], *more]
 
 
 def _sentence(answer: FaultAnswer) -> str:
