@@ -129,6 +129,24 @@ def test_a_wrong_value_is_refused_by_its_key(text: str, what: str) -> None:
     assert what in refused(text).what
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e400"])
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (plan("window = {}"), "measure.window"),
+        (plan("pacing = {{ stages = [{{ rate = 5, for = {} }}] }}"), "measure.pacing.stages.for"),
+        (plan("rate = {}"), "measure.rate"),
+        (plan(rest="[verify]\nseconds = {}"), "verify.seconds"),
+        (plan(rest="[[faults]]\nat = {}\ndo = 'kill'"), "faults.at"),
+        (plan(rest="[factors]\nthreads = [1, {}]"), "factors.threads"),
+        (plan(workload="records = {}"), "workload.records"),
+    ],
+)
+def test_what_is_no_finite_number_is_refused_whatever_the_key(text: str, key: str, number: str) -> None:
+    shown = str(float(number))
+    assert refused(text.format(number)).what == f"`{key}` is {shown}, and must be a finite number below 2^63"
+
+
 def test_a_message_names_file_line_and_table(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text(plan("repetitions = 5\nwindw = '10s'"))

@@ -9,6 +9,7 @@ from everywhere would make plans that nobody can read without knowing the rules.
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
     if nests_deeply(tree):
         raise _deep(source)
     source = replace(source, said=override(tree, said))
+    _refuse_numbers(tree, source, math.inf)
     moved = move_constants(tree, source)
     source = replace(source, moved={**moved, **share_options(tree)})
     if source.path is not None:
@@ -52,7 +54,7 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
         document = PlanDocument.model_validate(tree, context={"base_dir": source.base_dir})
     except ValidationError as error:
         raise explain(error, source) from None
-    _refuse_numbers(tree, source)
+    _refuse_numbers(tree, source, 2**63)
     _check_systems(document, source)
     _check_workloads(document, source)
     return document, source
@@ -63,18 +65,20 @@ def _deep(source: Source) -> PlanError:
     return PlanError("the plan nests too deeply", where=where, hint="a plan has a few tables of keys")
 
 
-def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
-    """TOML has infinities, and Python whole numbers without bound; nothing that a plan counts or sets has either."""
-    stack: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+def _refuse_numbers(tree: dict[str, Any], source: Source, bound: float) -> None:
+    """TOML has infinities, and Python whole numbers without bound; nothing that a plan counts or sets has either. With
+    an infinite bound only what is not finite is refused: many keys have narrower bounds and say so themselves."""
+    stack: list[tuple[Place, Any]] = [((), tree)]
     while stack:
         place, value = stack.pop()
         if isinstance(value, dict):
             stack += [((*place, key), inner) for key, inner in value.items()]
         elif isinstance(value, list):
-            stack += [(place, inner) for inner in value]
-        elif isinstance(value, int | float) and not abs(value) < 2**63:
-            what = f"`{'.'.join(place)}` is not a number that fits 64 bits"
-            raise source.error(what, *place, hint="inf, nan and numbers from 2^63 on are not supported")
+            stack += [((*place, number), inner) for number, inner in enumerate(value)]
+        elif isinstance(value, int | float) and not abs(value) < bound:
+            name = ".".join(part for part in place if isinstance(part, str))
+            shown = f"is {value}" if isinstance(value, float) else "is a number of too many digits"
+            raise source.error(f"`{name}` {shown}, and must be a finite number below 2^63", *place)
 
 
 def _check_systems(document: PlanDocument, source: Source) -> None:
