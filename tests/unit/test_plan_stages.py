@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bakeoff.errors import PlanError
 from bakeoff.model.boundary import Open, Stage, TimeLimit
 from bakeoff.plan.dry_run.describe import describe
+from bakeoff.plan.read import resolve
 from builders.plans import SQLITE, read, refused
 
 RAMP = "pacing = { stages = [{ rate = '1k/s', for = '20s' }, { rate = [1000, 5000], for = '40s' }] }"
@@ -56,6 +58,30 @@ def test_other_stages_are_another_cell() -> None:
 )
 def test_stages_that_do_not_fit_are_refused(measure: str, words: str) -> None:
     assert words in refused(systems=SQLITE, measure=measure).what
+
+
+IN_BRACKETS = """
+pacing.stages = [
+    { rate = 5, for = "2s" }, # no { of a table
+    { rate = 5, for = "2" },
+]"""
+WITH_HEADERS = """
+[[measure.pacing.stages]]
+rate = 5
+for = "2s"
+[[measure.pacing.stages]]
+rate = 5
+for = "2"
+"""
+
+
+@pytest.mark.parametrize(("measure", "last"), [(IN_BRACKETS, "{ rate = 5, for = "), (WITH_HEADERS, "for = ")])
+def test_what_is_wrong_with_a_stage_has_its_line(measure: str, last: str) -> None:
+    text = f'title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\n[measure]{measure}\n'
+    (wrong,) = [number for number, line in enumerate(text.splitlines(), 1) if line.strip().startswith(last + '"2"')]
+    with pytest.raises(PlanError, match="there is no unit") as caught:
+        resolve(text, Path())
+    assert caught.value.where == f"the plan, line {wrong}, [measure] pacing.stages.for"
 
 
 DAY = """time,rate,note

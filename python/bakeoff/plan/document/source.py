@@ -20,6 +20,9 @@ from .tables import TABLES, keys_of
 
 Place = tuple[str | int, ...]
 
+#: Brackets, and what may contain some that are none.
+_TOKENS = re.compile(r""""(?:\\.|[^"\\])*"|'[^']*'|\#[^\n]*|[\[\]{}]""")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -50,7 +53,8 @@ class Source:
         """The line where the key stands, or the line of its table; None if neither can be found (inline tables
         vary)."""
         keys = [str(part) for part in place if isinstance(part, str)]
-        wanted = next((part for part in place if isinstance(part, int)), None)  # which of the tables in a list
+        depth = next((at for at, part in enumerate(place) if isinstance(part, int)), len(place))
+        listed, wanted = keys[:depth], next(iter(place[depth:]), None)  # which of the tables in a list
         found: int | None = None
         matched = 0
         table: list[str] = []
@@ -59,17 +63,34 @@ class Source:
             stripped = line.strip()
             if header := re.match(r"\[\[?\s*([^\]]+?)\s*\]", stripped):
                 table = _dotted(header[1])
-                of_list += table == keys[:1] and stripped.startswith("[[")
+                of_list += table == listed and stripped.startswith("[[")
                 path = table
             elif assign := re.match(r"([\w.\-\"' ]+?)\s*=", stripped):
                 path = table + _dotted(assign[1])
             else:
                 continue
-            if table == keys[:1] and wanted not in (None, of_list - 1):
+            if of_list and table[:depth] == listed and wanted not in (None, of_list - 1):
                 continue
             if len(path) > matched and path == keys[: len(path)]:
                 found, matched = number, len(path)
+        if found and isinstance(wanted, int) and not of_list:
+            return found + self._lines_to_entry(found, listed[-1], wanted)
         return found
+
+    def _lines_to_entry(self, line: int, name: str, wanted: int) -> int:
+        """From `line` on, how many lines below is the table that is this entry of the list `name`, written within
+        brackets; 0 if it is not found."""
+        text = "\n".join(self.text.splitlines()[line - 1 :])
+        begin = re.search(rf"(?<![\w-]){re.escape(name)}\s*=\s*\[", text)
+        depth, entry = 0, -1
+        for token in _TOKENS.finditer(text, begin.end() if begin else len(text)):
+            entry += depth == 0 and token[0] == "{"
+            if entry == wanted:
+                return text.count("\n", 0, token.start())
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+            if depth < 0:
+                break
+        return 0
 
     def place_of_option(self, system: str, option: str) -> tuple[str, ...]:
         """Where the plan says an option of a system: in its own table, as a factor, or in [measure]; else the table."""
