@@ -40,6 +40,10 @@ def check_measure(measure: MeasureTable, source: Source) -> None:
             raise source.error(
                 f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"write at least {least_s:g} s, {why}"
             )
+    if measure.pacing and measure.pacing.stages and measure.pacing.stages_s < WINDOW_MIN_S:
+        what = f"the stages are too short: {measure.pacing.stages_s:g} s"
+        hint = f"they are the window: at least {WINDOW_MIN_S:g} s, which is one value of its throughput"
+        raise source.error(what, "measure", "pacing", "stages", hint=hint)
 
 
 def _check_prepared_statements(cell: Cell, source: Source) -> None:

@@ -14,10 +14,10 @@ from pydantic import Field
 
 from ...input_files import read_text
 from ...suggestions import meant
-from .units import Table, UnitError
+from .units import DURATION_MAX_S, RATE_MAX_OPS_PER_S, Table, UnitError
 
 STAGES_MAX = 10_000
-_FACTOR_MAX = 1e9
+_FACTOR_MAX = 1e6
 _COLUMNS = "the first line has the names of the columns, `time` (seconds, or date and time) and `rate` (per second)"
 
 
@@ -25,8 +25,8 @@ class RecordedRate(Table):
     """`stages` as a table: its keys, and what the schema says of them. `stages_of` checks them, in words."""
 
     file: str
-    speed: float = Field(default=1, gt=0)
-    scale: float = Field(default=1, gt=0)
+    speed: float = Field(default=1, gt=0, le=_FACTOR_MAX)
+    scale: float = Field(default=1, gt=0, le=_FACTOR_MAX)
 
 
 def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
@@ -40,11 +40,17 @@ def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
     speed, scale = (_factor(table, name) for name in ("speed", "scale"))
     rows = list(islice(_rows(table["file"], base_dir), STAGES_MAX + 1))
     if len(rows) < 2:
-        raise UnitError(f"{table['file']} has fewer than two rows", "a row's rate holds until the next row's time")
+        what = f"{table['file']} has {len(rows) or 'no'} row{'' if len(rows) == 1 else 's'} of a time and a rate"
+        raise UnitError(what, "write at least two: a row's rate holds until the next row's time")
     if len(rows) > STAGES_MAX:
         raise UnitError(f"{table['file']} has more than {STAGES_MAX:,} rows", "one row a minute is enough for a week")
+    if (highest := max(rate for _, rate in rows) * scale) > RATE_MAX_OPS_PER_S:
+        what = f"the highest rate of {table['file']}, times `scale`, is {highest:g} per second"
+        raise UnitError(what, f"at most {RATE_MAX_OPS_PER_S:g} is possible")
     lengths_s = [(later - time) / speed for (time, _), (later, _) in pairwise(rows)]
     lengths_s.append(lengths_s[-1])
+    if max(lengths_s) > DURATION_MAX_S:
+        raise UnitError(f"a row of {table['file']}, at this `speed`, lasts longer than a year", "2 is twice as fast")
     return [
         {"rate": rate * scale, "for": f"{length_s:.9f}s"} for (_, rate), length_s in zip(rows, lengths_s, strict=True)
     ]
@@ -52,8 +58,9 @@ def stages_of(table: Mapping[str, Any], base_dir: Path) -> list[dict[str, Any]]:
 
 def _factor(table: Mapping[str, Any], name: str) -> float:
     value = table.get(name, 1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _FACTOR_MAX:
-        raise UnitError(f"`{name}` of `stages` is not a number above 0", "2 is twice as much")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _FACTOR_MAX:
+        what = f"`{name}` of `stages` must be a number above 0 and at most {_FACTOR_MAX:,.0f}"
+        raise UnitError(what, "2 is twice as much")
     return float(value)
 
 
@@ -68,6 +75,8 @@ def _rows(name: str, base_dir: Path) -> Iterator[tuple[float, float]]:
     lines = csv.reader(text.splitlines())
     try:
         columns = [one.strip() for one in next(lines, [])]
+        if not any(columns):
+            raise UnitError(f"{name} is empty, or its first line is", _COLUMNS)
         if not {"time", "rate"} <= {*columns}:
             raise UnitError(f"{name} has no column `time` or no column `rate`, but {', '.join(columns)}", _COLUMNS)
         yield from _read(name, lines, columns)

@@ -207,6 +207,8 @@ class StageTable(Table):
 
 
 def _stages(value: Any, info: ValidationInfo) -> Any:
+    if value == []:
+        raise UnitError("an empty list has no rate", 'write at least one stage: stages = [{ rate = 1000, for = "1m" }]')
     return stages_of(value, (info.context or {}).get("base_dir", Path())) if isinstance(value, dict) else value
 
 
