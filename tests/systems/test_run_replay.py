@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -132,6 +133,28 @@ def test_what_is_no_log_is_refused(tmp_path: Path, log: str, said: str) -> None:
     done = bakeoff("run", write_plan(tmp_path, REPLAY.format(system=SQLITE, options="")), "--dry-run", cwd=tmp_path)
     assert done.code == 2
     assert said in done.err
+
+
+@pytest.mark.parametrize(("speed", "least_s", "most_s"), [(1, 600, 610), (2, 300, 310), (0, 0, 10)])
+def test_a_dry_run_knows_how_long_the_log_takes(tmp_path: Path, speed: int, least_s: int, most_s: int) -> None:
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(GENERAL.replace("05:00:01.5", "05:10:00.0"))
+    plan = write_plan(tmp_path, REPLAY.format(system=SQLITE, options=f"speed = {speed}"))
+    done = bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path)
+    (cell,) = json.loads(done.out)["cells"]
+    assert least_s <= cell["run_s"] <= most_s
+
+
+@pytest.mark.parametrize(
+    ("speed", "said"), [("1e-9", "the log lasts longer than a year"), ("1e12", "1000000"), ("nan", "is nan")]
+)
+def test_a_speed_that_cannot_be_is_refused(tmp_path: Path, speed: str, said: str) -> None:
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(GENERAL)
+    plan = write_plan(tmp_path, REPLAY.format(system=SQLITE, options=f"speed = {speed}"))
+    done = bakeoff("run", plan, "--dry-run", cwd=tmp_path)
+    assert done.code == 2
+    assert said in done.err.splitlines()[0]
 
 
 MARIADB_LOG = """kind = "mariadb"

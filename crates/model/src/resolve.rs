@@ -158,6 +158,9 @@ pub struct Resolved {
     pub prepared_statements: Option<u32>,
     /// About how long a client takes to prepare before its run, besides connecting.
     pub prepares_s: f64,
+    /// How long a run lasts at least that does all of its operations, where they are due at times of their own.
+    #[serde(default)]
+    pub lasts_s: f64,
     /// Which failures are tried again where the plan does not say it.
     pub retry: Option<Retry>,
     /// Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so that

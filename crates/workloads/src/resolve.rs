@@ -132,6 +132,7 @@ pub fn usual(
         users_max: None,
         prepared_statements: None,
         prepares_s: 0.0,
+        lasts_s: 0.0,
         retry: None,
         continues_by: None,
         rates: vec![],

@@ -133,6 +133,8 @@ class Resolved(Document):
     prepared_statements: int | None = None
     #: About how long a client takes to prepare its run, without connecting.
     prepares_s: float
+    #: How long a run lasts at least that does all of its operations, where they are due at times of their own.
+    lasts_s: float
     #: Which failures are tried again where the plan does not say it.
     retry: Retry | None
     #: Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so

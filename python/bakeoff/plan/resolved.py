@@ -70,6 +70,9 @@ class Cell:
             return self.limit.window_s
         rate = self.record.rate_ops_per_s
         guess_s = self.limit.operations / (rate / self.clients if rate else OPERATIONS_PER_S)
+        if most := self.workload.operations_max:
+            share = min(1.0, self.limit.operations * self.clients / most)
+            guess_s = max(guess_s, self.workload.lasts_s * share)
         return min(guess_s, self.limit.max_s) if self.limit.max_s else guess_s
 
     @property

@@ -56,6 +56,11 @@ impl Capture {
         &self.text[captured.start..captured.start + captured.bytes as usize]
     }
 
+    /// From its first statement to its last.
+    pub fn lasts_us(&self) -> u64 {
+        self.statements.last().map_or(0, |last| last.at_us)
+    }
+
     fn first_us(&self, session: usize) -> u64 {
         self.at_us(self.sessions[session].statements.first())
     }

@@ -25,6 +25,8 @@ type Options = NoneBeside<ReplaySpec>;
 /// Operations of a report.
 const NAMED_MAX: usize = 30;
 const NAME_CHARS: usize = 60;
+/// As durations of a plan.
+const LASTS_MAX_S: f64 = 366.0 * 86400.0;
 const OTHERS: &str = "other statements";
 
 fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
@@ -46,6 +48,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         operations: names,
         writes: capture.forms.iter().any(|form| !form.only_asks()),
         replaces_sessions: true,
+        lasts_s: lasts_s(&spec, &capture)?,
         advice: advice(&capture),
         ..usual(
             &KIND,
@@ -56,6 +59,25 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         )
     };
     Ok((resolved, needs))
+}
+
+/// Until its last statement is due.
+fn lasts_s(spec: &ReplaySpec, capture: &Capture) -> Result<f64, Trouble> {
+    if spec.speed <= 0.0 {
+        return Ok(0.0);
+    }
+    let lasts_s = capture.lasts_us() as f64 / 1e6 / spec.speed;
+    if lasts_s > LASTS_MAX_S {
+        return Err(refuse(
+            "speed",
+            format!(
+                "at {} times its speed the log lasts longer than a year",
+                spec.speed
+            ),
+            "1 is as fast as captured, 0 is as fast as answers come",
+        ));
+    }
+    Ok(lasts_s)
 }
 
 /// With what a reader of figures has to know: the pace, and what was not sent.
