@@ -135,6 +135,17 @@ def test_what_is_no_log_is_refused(tmp_path: Path, log: str, said: str) -> None:
     assert said in done.err
 
 
+def test_runs_on_what_the_last_one_left_insert_the_same_rows(tmp_path: Path) -> None:
+    files(tmp_path)
+    insert = GENERAL.replace("SELECT balance FROM nowhere", "INSERT INTO accounts VALUES (100, 0)")
+    (tmp_path / "captured.log").write_text(insert)
+    plan = REPLAY.format(system=f'{SQLITE}\nreset = "none"', options="speed = 0")
+    plan = plan.replace("repetitions = 1", "repetitions = 2\nrepeat_disturbed = 0")
+    done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert [(run.ok, run.failures) for run in only_bundle(tmp_path).runs] == [(6, 0), (5, 1)]
+
+
 @pytest.mark.parametrize(("speed", "least_s", "most_s"), [(1, 600, 610), (2, 300, 310), (0, 0, 10)])
 def test_a_dry_run_knows_how_long_the_log_takes(tmp_path: Path, speed: int, least_s: int, most_s: int) -> None:
     files(tmp_path)

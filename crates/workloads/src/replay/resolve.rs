@@ -8,6 +8,7 @@ use crate::trouble::refuse;
 use bakeoff_model::run::replay::ReplaySpec;
 use bakeoff_model::run::sql::SqlSpec;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
     kind: "replay",
@@ -49,6 +50,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         writes: capture.forms.iter().any(|form| !form.only_asks()),
         replaces_sessions: true,
         lasts_s: lasts_s(&spec, &capture)?,
+        // Rows that are there already fail as statements that fail, and are counted.
+        continues_by: Some(BTreeMap::new()),
         advice: advice(&capture),
         ..usual(
             &KIND,
