@@ -146,6 +146,16 @@ def test_runs_on_what_the_last_one_left_insert_the_same_rows(tmp_path: Path) -> 
     assert [(run.ok, run.failures) for run in only_bundle(tmp_path).runs] == [(6, 0), (5, 1)]
 
 
+def test_half_a_statement_at_the_end_is_left_out_and_reported(tmp_path: Path) -> None:
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(GENERAL.removesuffix(" nowhere\n"))
+    done = bakeoff("run", write_plan(tmp_path, REPLAY.format(system=SQLITE, options="speed = 0")), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "the log ends within a statement, which is left out" in done.err
+    run = only_run(tmp_path)
+    assert (run.ok, run.failures) == (5, 0)
+
+
 @pytest.mark.parametrize(("speed", "least_s", "most_s"), [(1, 600, 610), (2, 300, 310), (0, 0, 10)])
 def test_a_dry_run_knows_how_long_the_log_takes(tmp_path: Path, speed: int, least_s: int, most_s: int) -> None:
     files(tmp_path)

@@ -16,6 +16,8 @@ pub struct Capture {
     pub left_out: u64,
     /// One of them.
     pub left_out_first: String,
+    /// The log ends within a statement, which is not sent.
+    pub cut_off: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -188,6 +190,11 @@ impl Builder {
         if let Some(last) = last {
             self.made.statements[*last as usize].failed = true;
         }
+    }
+
+    /// The log ends within a statement.
+    pub fn cut_off(&mut self) {
+        self.made.cut_off = true;
     }
 
     /// Its number may be another session's from now on.

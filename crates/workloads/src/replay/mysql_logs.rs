@@ -55,7 +55,8 @@ pub fn is_slow(line: &str) -> bool {
 pub fn read_general(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u64> {
     let (mut line, mut sql) = (String::new(), String::new());
     let (mut session, mut at_us, mut asks, mut resolution_us) = (0, 0, false, SECOND_US);
-    while read_line(input, &mut line)? {
+    let mut whole = true;
+    while read_line(input, &mut line, &mut whole)? {
         let Some(entry) = entry(&line, &mut at_us) else {
             if is_banner(&line) && std::mem::take(&mut asks) {
                 builder.statement(session, at_us, &sql, None);
@@ -80,8 +81,10 @@ pub fn read_general(input: &mut dyn BufRead, builder: &mut Builder) -> io::Resul
             builder.end(session);
         }
     }
-    if asks {
-        builder.statement(session, at_us, &sql, None);
+    match whole {
+        _ if !asks => {}
+        true => builder.statement(session, at_us, &sql, None),
+        false => builder.cut_off(),
     }
     Ok(resolution_us)
 }
@@ -165,11 +168,16 @@ pub fn moment(text: &str) -> Option<(u64, bool)> {
 /// Returns how coarse the times are.
 pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u64> {
     let (mut line, mut sql, mut said) = (String::new(), String::new(), Said::default());
-    let mut found: Vec<Ended> = vec![];
+    let (mut found, mut begun): (Vec<Ended>, bool) = (vec![], false);
     loop {
-        let more = read_line(input, &mut line)?;
+        let more = read_line(input, &mut line, &mut true)?;
         let header = header(&line).filter(|_| more);
+        begun |= header.is_some();
         let ends = header.is_some() || !more || is_banner(&line);
+        if !more && !sql.trim().is_empty() && !sql.trim_end().ends_with(';') {
+            builder.cut_off();
+            break;
+        }
         if ends && !sql.trim().is_empty() {
             found.push(said.ended(Some(std::mem::take(&mut sql))));
         }
@@ -187,12 +195,15 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
             }
         } else if let Some(seconds) = timestamp(words).filter(|_| sql.is_empty()) {
             said.timestamp_s = Some(seconds);
-        } else if !(sql.is_empty() && (words.is_empty() || is_use(words) || is_banner(words))) {
+        } else if begun && !(sql.is_empty() && (words.is_empty() || is_use(words) || is_banner(words))) {
             if !sql.is_empty() {
                 sql.push('\n');
             }
             sql.push_str(&line);
         }
+    }
+    if !found.is_empty() && found.iter().all(|ended| ended.session == 0) {
+        return Err(io::Error::other(NO_SESSIONS));
     }
     // Statements are logged when they have ended, and are replayed when they began.
     let resolution_us = if said.exact { 0 } else { SECOND_US };
@@ -207,6 +218,9 @@ pub fn read_slow(input: &mut dyn BufRead, builder: &mut Builder) -> io::Result<u
     }
     Ok(resolution_us)
 }
+
+const NO_SESSIONS: &str =
+    "its entries do not say of which session they are, as before MySQL 5.6: replay a general log";
 
 /// `SET last_insert_id=5,insert_id=7,timestamp=1795842000;`: what was set for a statement.
 fn timestamp(line: &str) -> Option<u64> {
@@ -324,11 +338,14 @@ fn is_banner(line: &str) -> bool {
         || (line.starts_with("Time") && line.ends_with("Argument"))
 }
 
-/// Without the end of the line; false: there are no more. What is no UTF-8 is replaced.
-fn read_line(input: &mut dyn BufRead, line: &mut String) -> io::Result<bool> {
+/// Without the end of the line; false: there are no more. What is no UTF-8 is replaced. whole: the last line has an end.
+fn read_line(input: &mut dyn BufRead, line: &mut String, whole: &mut bool) -> io::Result<bool> {
     let mut bytes = std::mem::take(line).into_bytes();
     bytes.clear();
     let read = input.read_until(b'\n', &mut bytes)?;
+    if read > 0 {
+        *whole = bytes.ends_with(b"\n");
+    }
     while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         bytes.pop();
     }
@@ -418,6 +435,34 @@ mod tests {
             capture.statements.iter().map(|one| one.rows).collect::<Vec<_>>(),
             [None, Some(3)]
         );
+    }
+
+    #[test]
+    fn a_slow_log_without_sessions_is_refused_and_begins_with_an_entry() {
+        let entry =
+            "# User@Host: u[u] @ localhost []\n# Query_time: 0.1\nSET timestamp=1795842000;\nSELECT 1;\n";
+        let error = read_slow(&mut entry.as_bytes(), &mut Builder::default()).unwrap_err();
+        assert_eq!(error.to_string(), NO_SESSIONS);
+        let rotated = format!("DELETE FROM t;\n{}", entry.replace("[]", "[]  Id: 8"));
+        assert_eq!(found(&read(read_slow, &rotated)), [(0, "SELECT 1")]);
+    }
+
+    #[test]
+    fn half_a_statement_at_the_end_is_left_out() {
+        let general =
+            "261128  5:00:00\t     4 Query\tSELECT 1\n\t\t     4 Query\tDELETE FROM t\nWHERE a = 1\n";
+        let slow = "# User@Host: u[u] @ localhost []  Id:     8\nSET timestamp=1795842000;\nSELECT 1;\n\
+            # User@Host: u[u] @ localhost []  Id:     8\nSET timestamp=1795842001;\nDELETE FROM t\nWHERE a = 1;\n";
+        let how: [fn(&mut dyn BufRead, &mut Builder) -> io::Result<u64>; 2] = [read_general, read_slow];
+        for (how, log) in how.into_iter().zip([general, slow]) {
+            let whole = read(how, log);
+            assert_eq!((whole.statements.len(), whole.cut_off), (2, false));
+            for end in ["DELETE", "FROM t", "WHERE a ="] {
+                let cut = read(how, &log[..log.find(end).unwrap() + end.len()]);
+                assert_eq!((cut.statements.len(), cut.cut_off), (1, true), "{end}");
+            }
+        }
+        assert!(!read(read_general, &format!("{general}\t\t     4 Quit\t")).cut_off);
     }
 
     #[test]

@@ -47,12 +47,17 @@ pub fn is_csv(line: &str) -> bool {
 /// Returns how coarse the times are.
 pub fn read_json(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, String> {
     let mut reading = Reading::default();
-    for (number, line) in input.lines().enumerate() {
-        let line = line.map_err(|error| error.to_string())?;
-        if !line.trim().is_empty() {
-            let line: Line =
-                serde_json::from_str(&line).map_err(|error| format!("line {}: {error}", number + 1))?;
-            reading.take(&line);
+    let mut text = String::new();
+    for number in 1.. {
+        text.clear();
+        if input.read_line(&mut text).map_err(|error| error.to_string())? == 0 {
+            break;
+        }
+        match serde_json::from_str(&text) {
+            Ok(line) => reading.take(&line),
+            Err(_) if text.trim().is_empty() => {}
+            Err(_) if !text.ends_with('\n') => builder.cut_off(),
+            Err(error) => return Err(format!("line {number}: {error}")),
         }
     }
     Ok(reading.finish(builder))
@@ -64,10 +69,17 @@ pub fn read_csv(input: &mut dyn BufRead, builder: &mut Builder) -> Result<u64, S
         null: vec![],
     };
     let (mut rows, mut reading) = (Reader::new(input, format, Place::FIRST), Reading::default());
-    while rows
-        .advance()
-        .map_err(|wrong| format!("line {}: {}", wrong.line, wrong.what))?
-    {
+    loop {
+        match rows.advance() {
+            Ok(true) if rows.values().len() > QUERY + 1 => {}
+            Ok(false) => break,
+            _ if rows.is_at_end() => {
+                builder.cut_off();
+                break;
+            }
+            Ok(true) => return Err(format!("line {}: it has too few columns", rows.line())),
+            Err(wrong) => return Err(format!("line {}: {}", wrong.line, wrong.what)),
+        }
         let mut line = Line::default();
         for (column, value) in rows.values().enumerate() {
             let place = match column {
@@ -264,6 +276,39 @@ mod tests {
         let resolution_us = read_json(&mut json.as_bytes(), &mut of_json).unwrap();
         assert_eq!(found(&of_json.finish(resolution_us)), expected);
         assert!(is_csv(csv.lines().next().unwrap()) && is_json(json.lines().next().unwrap()));
+    }
+
+    #[test]
+    fn half_a_line_at_the_end_is_left_out() {
+        let row = "2026-11-28 05:00:00.100 UTC,\"u\",\"db\",10,\"[local]\",65.a,1,\"idle\",2026-11-28 05:00:00 UTC,3/1,0,LOG,00000,\
+            \"statement: SELECT \"\"a\"\"\n, 1\",,,,,,,,,\"psql\",\"client backend\",,0\n";
+        let line = "{\"timestamp\":\"2026-11-28 05:00:00.100 UTC\",\"session_id\":\"65.a\",\"error_severity\":\"LOG\",\
+            \"message\":\"statement: SELECT 1\"}\n";
+        let read = |how: fn(&mut dyn BufRead, &mut Builder) -> Result<u64, String>, log: &str| {
+            let mut builder = Builder::default();
+            let resolution_us = how(&mut log.as_bytes(), &mut builder)?;
+            let capture = builder.finish(resolution_us);
+            Ok::<_, String>((capture.statements.len(), capture.cut_off))
+        };
+        for end in [
+            ",10",
+            "statement: SEL",
+            "SELECT \"",
+            "SELECT \"\"",
+            "\n",
+            ", 1\",,",
+        ] {
+            let cut = &row[..row.find(end).unwrap() + end.len()];
+            assert_eq!(read(read_csv, &format!("{row}{cut}")), Ok((1, true)), "{end}");
+        }
+        for end in ["2026", "SELECT", "1\""] {
+            let cut = &line[..line.find(end).unwrap() + end.len()];
+            assert_eq!(read(read_json, &format!("{line}{cut}")), Ok((1, true)), "{end}");
+        }
+        assert_eq!(read(read_csv, row.trim_end()), Ok((1, false)));
+        assert_eq!(read(read_json, line.trim_end()), Ok((1, false)));
+        assert!(read(read_json, &format!("{{\n{line}")).is_err());
+        assert!(read(read_csv, &format!("{}\n{row}", &row[..30])).is_err());
     }
 
     #[test]

@@ -96,8 +96,9 @@ fn label(spec: &ReplaySpec, capture: &Capture) -> String {
         1 => ", 1 statement left out".to_owned(),
         count => format!(", {count} statements left out"),
     };
+    let cut_off = if capture.cut_off { ", which is cut off" } else { "" };
     let unchecked = if spec.unchecked_sql { UNCHECKED } else { "" };
-    format!("replay of {name} {pace}{left_out}{unchecked}")
+    format!("replay of {name}{cut_off} {pace}{left_out}{unchecked}")
 }
 
 fn advice(capture: &Capture) -> Vec<String> {
@@ -107,6 +108,9 @@ fn advice(capture: &Capture) -> Vec<String> {
         capture.sessions.len(),
         capture.sessions_at_once()
     )];
+    if capture.cut_off {
+        advice.push("the log ends within a statement, which is left out: was it copied while the server wrote it, or in part?".to_owned());
+    }
     if capture.left_out > 0 {
         advice.push(format!(
             "{} statements of the log are left out, because they do more than ask and change rows in the plan's schema, such as: {}",

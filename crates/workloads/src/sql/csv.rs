@@ -76,6 +76,11 @@ impl<R: BufRead> Reader<R> {
         self.next
     }
 
+    /// Nothing follows the current row; of one that is wrong, too.
+    pub fn is_at_end(&mut self) -> bool {
+        self.input.fill_buf().is_ok_and(<[u8]>::is_empty)
+    }
+
     /// Of the current row.
     pub fn line(&self) -> u64 {
         self.line
