@@ -143,7 +143,8 @@ impl Builder {
         let Some(form) = self.form(sql) else {
             self.made.left_out += 1;
             if self.made.left_out == 1 {
-                self.made.left_out_first = sql.chars().take(60).collect();
+                let words: Vec<&str> = sql.split_whitespace().take(60).collect();
+                self.made.left_out_first = words.join(" ").chars().take(60).collect();
             }
             return;
         };
@@ -251,6 +252,13 @@ mod tests {
         assert_eq!(capture.sessions_at_once(), 2);
         assert_eq!(capture.dealt(1), [vec![0, 1, 2]]);
         assert_eq!(capture.dealt(2), [vec![0], vec![1, 2]]);
+    }
+
+    #[test]
+    fn a_statement_that_is_left_out_is_shown_on_one_line() {
+        let mut builder = Builder::default();
+        builder.statement(1, 0, "DROP TABLE\n    t", None);
+        assert_eq!(builder.finish(0).left_out_first, "DROP TABLE t");
     }
 
     #[test]

@@ -187,7 +187,10 @@ fn named(form: &str) -> Vec<&str> {
         let mut place = at + 1;
         while names && let Some(word) = words.get(place) {
             let name = word.trim_matches([',', '`', '"']);
-            let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            // PostgreSQL's catalogs need no schema's name; drivers read them.
+            let is_name = !name.is_empty()
+                && !name.starts_with("pg_")
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if is_name && !name.starts_with(|c: char| c.is_ascii_digit()) && !is(place, &NO_TABLES) {
                 found.push(name);
             }
@@ -252,6 +255,7 @@ mod tests {
                 vec!["t", "u"],
             ),
             ("SELECT table_name FROM information_schema.tables", vec![]),
+            ("SELECT oid FROM pg_class, t", vec!["t"]),
             ("SET autocommit=?", vec![]),
         ] {
             assert_eq!(named(sql), tables, "{sql}");
