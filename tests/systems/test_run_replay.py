@@ -6,9 +6,15 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 from bakeoff.model.records.run import RunRecord
+from bakeoff.provision.installation import Installation
+from bakeoff.systems.mysql import mysql as mysql_installations
+from bakeoff.systems.mysql.mysql import MySql
+from bakeoff.systems.postgresql.system import PostgreSql
+from builders.systems import fetched, running
 from commands import bakeoff, only_bundle, write_plan
 
 SCHEMA = "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL);\n"
@@ -135,6 +141,16 @@ def test_what_is_no_log_is_refused(tmp_path: Path, log: str, said: str) -> None:
     assert said in done.err
 
 
+def test_half_a_statement_at_the_end_is_left_out_and_reported(tmp_path: Path) -> None:
+    files(tmp_path)
+    (tmp_path / "captured.log").write_text(GENERAL.removesuffix(" nowhere\n"))
+    done = bakeoff("run", write_plan(tmp_path, REPLAY.format(system=SQLITE, options="speed = 0")), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "the log ends within a statement, which is left out" in done.err
+    run = only_run(tmp_path)
+    assert (run.ok, run.failures) == (5, 0)
+
+
 def test_runs_on_what_the_last_one_left_insert_the_same_rows(tmp_path: Path) -> None:
     files(tmp_path)
     insert = GENERAL.replace("SELECT balance FROM nowhere", "INSERT INTO accounts VALUES (100, 0)")
@@ -144,16 +160,6 @@ def test_runs_on_what_the_last_one_left_insert_the_same_rows(tmp_path: Path) -> 
     done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
     assert done.code == 0, done.out + done.err
     assert [(run.ok, run.failures) for run in only_bundle(tmp_path).runs] == [(6, 0), (5, 1)]
-
-
-def test_half_a_statement_at_the_end_is_left_out_and_reported(tmp_path: Path) -> None:
-    files(tmp_path)
-    (tmp_path / "captured.log").write_text(GENERAL.removesuffix(" nowhere\n"))
-    done = bakeoff("run", write_plan(tmp_path, REPLAY.format(system=SQLITE, options="speed = 0")), cwd=tmp_path)
-    assert done.code == 0, done.out + done.err
-    assert "the log ends within a statement, which is left out" in done.err
-    run = only_run(tmp_path)
-    assert (run.ok, run.failures) == (5, 0)
 
 
 @pytest.mark.parametrize(("speed", "least_s", "most_s"), [(1, 600, 610), (2, 300, 310), (0, 0, 10)])
@@ -185,27 +191,83 @@ KINDS = {
     "general": 'general_log = "ON", general_log_file = "{log}"',
     "slow": 'slow_query_log = "ON", long_query_time = 0, slow_query_log_file = "{log}"',
 }
+EXISTING = """kind = "{kind}"
+address = "127.0.0.1:{port}"
+user = "bench"
+password = {{ env = "TEST_PASSWORD" }}
+reset = "reload"
+"""
 
 
-@pytest.mark.servers
-@pytest.mark.parametrize("kind", ["general", pytest.param("slow", marks=pytest.mark.slow)])
-def test_a_log_of_a_run_of_ours_has_its_statements(tmp_path: Path, kind: str) -> None:
-    files(tmp_path)
-    open_to_all = Path(tempfile.mkdtemp())  # the server has an account of its own
-    open_to_all.chmod(0o777)
-    log = open_to_all / "server.log"
-    system = MARIADB_LOG.format(settings=KINDS[kind].format(log=log))
-    done = bakeoff("run", write_plan(tmp_path, CAPTURE.format(system=system)), cwd=tmp_path)
+def capture(folder: Path, system: str) -> None:
+    files(folder)
+    done = bakeoff("run", write_plan(folder, CAPTURE.format(system=system)), cwd=folder)
     assert done.code == 0, done.out + done.err
-    written = log.read_text()
-    shutil.rmtree(open_to_all)
-    folder = tmp_path / "replayed"
-    folder.mkdir()
-    # What follows the load.
-    written = written[written.rindex("# User@Host" if kind == "slow" else "\n", 0, written.index("UPDATE accounts")) :]
-    run = replay(folder, written, system=MARIADB_LOG.format(settings='general_log = "OFF"'))
+
+
+def after_the_load(written: str, entry: str = "\n") -> str:
+    """From the entry with the first statement of the run; entry: how one begins."""
+    return written[written.rindex(entry, 0, written.index("UPDATE accounts")) :].lstrip("\n")
+
+
+def has_its_statements(run: RunRecord) -> None:
     found = counts(run)
     updates = [count for name, count in found.items() if name.startswith("UPDATE accounts SET balance = balance")]
     assert sorted(updates) == [TRANSACTIONS, TRANSACTIONS]
     (selects,) = [count for name, count in found.items() if name.startswith("SELECT id, balance FROM accounts")]
     assert selects == TRANSACTIONS
+    (commits,) = [count for name, count in found.items() if name.upper() == "COMMIT"]
+    assert commits >= TRANSACTIONS, "those of bakeoff's own checks, too"
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", ["general", pytest.param("slow", marks=pytest.mark.slow)])
+def test_a_log_of_a_run_of_ours_has_its_statements(tmp_path: Path, kind: str) -> None:
+    open_to_all = Path(tempfile.mkdtemp())  # the server has an account of its own
+    open_to_all.chmod(0o777)
+    log = open_to_all / "server.log"
+    capture(tmp_path, MARIADB_LOG.format(settings=KINDS[kind].format(log=log)))
+    written = log.read_text()
+    shutil.rmtree(open_to_all)
+    folder = tmp_path / "replayed"
+    folder.mkdir()
+    written = after_the_load(written, "# User@Host" if kind == "slow" else "\n")
+    has_its_statements(replay(folder, written, system=MARIADB_LOG.format(settings='general_log = "OFF"')))
+
+
+@pytest.mark.servers
+@pytest.mark.slow
+def test_both_logs_of_mysql_have_the_statements_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"general_log": "ON", "general_log_file": "general.log", "log_output": "FILE"}
+    settings |= {"slow_query_log": "ON", "long_query_time": 0, "slow_query_log_file": "slow.log"}
+    start = {"version": fetched(mysql_installations.SOURCES, "9"), "settings": settings}
+    with running("mysql", {"start": start}) as system:
+        server = cast(MySql, system).server
+        monkeypatch.setenv("TEST_PASSWORD", server.bench_password)
+        existing = EXISTING.format(kind="mysql", port=server.port) + 'schema = "bakeoff"\n'
+        capture(tmp_path, existing)
+        logs = {"\n": server.data / "general.log", "# Time": server.data / "slow.log"}
+        for entry, written in {entry: log.read_text() for entry, log in logs.items()}.items():
+            folder = tmp_path / f"replayed-{entry.strip()}"
+            folder.mkdir()
+            has_its_statements(replay(folder, after_the_load(written, entry), system=existing))
+
+
+@pytest.mark.servers
+def test_both_logs_of_postgresql_have_the_statements_of_a_run(
+    tmp_path: Path, postgresql_program: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = "logging_collector=on log_destination=csvlog,jsonlog log_statement=all log_disconnections=on"
+    with running("postgresql", {}) as system:
+        server = cast(PostgreSql, system).server
+        server.stop()
+        server.start(*(word for setting in settings.split() for word in ("-c", setting)))
+        monkeypatch.setenv("TEST_PASSWORD", server.bench_password)
+        existing = EXISTING.format(kind="postgresql", port=server.port)
+        capture(tmp_path, existing)
+        logs = [log for kind in ("csv", "json") for log in (server.data / "log").glob(f"*.{kind}")]
+        for kind, written in {log.suffix: log.read_text() for log in logs}.items():
+            folder = tmp_path / f"replayed{kind}"
+            folder.mkdir()
+            has_its_statements(replay(folder, after_the_load(written), system=existing))
+        assert len(logs) == 2
