@@ -50,7 +50,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         writes: capture.forms.iter().any(|form| !form.only_asks()),
         replaces_sessions: true,
         lasts_s: lasts_s(&spec, &capture)?,
-        // Rows that are there already fail as statements that fail, and are counted.
+        // A row that the last run has inserted fails in this one, and is counted as failed.
         continues_by: Some(BTreeMap::new()),
         advice: advice(&capture),
         ..usual(
