@@ -359,7 +359,9 @@ mod tests {
     use super::*;
     use crate::replay::capture::Capture;
 
-    fn read(how: fn(&mut dyn BufRead, &mut Builder) -> io::Result<u64>, log: &str) -> Capture {
+    type How = fn(&mut dyn BufRead, &mut Builder) -> io::Result<u64>;
+
+    fn read(how: How, log: &str) -> Capture {
         let mut builder = Builder::default();
         let resolution_us = how(&mut log.as_bytes(), &mut builder).unwrap();
         builder.finish(resolution_us)
@@ -453,8 +455,7 @@ mod tests {
             "261128  5:00:00\t     4 Query\tSELECT 1\n\t\t     4 Query\tDELETE FROM t\nWHERE a = 1\n";
         let slow = "# User@Host: u[u] @ localhost []  Id:     8\nSET timestamp=1795842000;\nSELECT 1;\n\
             # User@Host: u[u] @ localhost []  Id:     8\nSET timestamp=1795842001;\nDELETE FROM t\nWHERE a = 1;\n";
-        let how: [fn(&mut dyn BufRead, &mut Builder) -> io::Result<u64>; 2] = [read_general, read_slow];
-        for (how, log) in how.into_iter().zip([general, slow]) {
+        for (how, log) in [(read_general as How, general), (read_slow, slow)] {
             let whole = read(how, log);
             assert_eq!((whole.statements.len(), whole.cut_off), (2, false));
             for end in ["DELETE", "FROM t", "WHERE a ="] {
