@@ -105,6 +105,12 @@ def test_what_cannot_be_is_refused_in_one_sentence(tmp_path: Path, change: dict[
         ("function event( end", "broken.lua:1"),
         ('local f = io.open("/etc/passwd")\nfunction event() end', "broken.lua:1"),
         ('os.execute("touch here")\nfunction event() end', "a script may not start programs"),
+        (
+            "string.byte = function() return 0 end\n"
+            'assert(loadstring(string.dump(function() end)), "no bytecode")\nfunction event() end',
+            "no bytecode",
+        ),
+        ("coroutine.running()\nfunction event() end", "attempt to call field 'running'"),
         ('require("nowhere")\nfunction event() end', "there is no file nowhere.lua"),
         ("function event() end", "the script has no function `prepare`"),
         ("function event() end\nfunction prepare() error('planted') end", "planted"),

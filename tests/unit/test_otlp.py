@@ -210,7 +210,7 @@ def test_the_standard_variables_say_where_and_how() -> None:
         collector(None, {**base, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
 
 
-@pytest.mark.parametrize("words", ["5s", "-1", "0", "1e3", "9" * 10, "٥"])
+@pytest.mark.parametrize("words", ["5s", "-1", "0", "1e3", "9" * 13, "٥"])
 @pytest.mark.parametrize("name", ["OTEL_METRIC_EXPORT_INTERVAL", "OTEL_EXPORTER_OTLP_TIMEOUT"])
 def test_an_interval_that_is_none_is_refused_before_anything_starts(
     name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -219,7 +219,7 @@ def test_an_interval_that_is_none_is_refused_before_anything_starts(
     monkeypatch.setenv(name, words)
     Path("plan.toml").write_text(PLAN)
     assert main(["run", "plan.toml", "--otlp", "http://127.0.0.1:9"]) == 2
-    assert f"error: {words!r} is not a number of milliseconds ({name})" in capsys.readouterr().err
+    assert f"error: {words!r} is not a number of milliseconds from 1 to 10^12 ({name})" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 
 

@@ -34,6 +34,11 @@ def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str 
         (plan("duration = '1s'"), "unknown key `duration`", "did you mean `window`?"),
         ("runtime = '1s'\n" + plan(), "unknown key `runtime`", "`window` belongs in [measure]"),
         (plan("runs = 3"), "unknown key `runs`", "did you mean `repetitions`?"),
+        (
+            plan("pacing = { stages = [{ rate = 5, duration = '1s' }] }"),
+            "unknown key `duration`",
+            "did you mean `for`?",
+        ),
         (plan("users = 3"), "unknown key `users`", "did you mean `threads`?"),
         (plan("repetition = 5"), "unknown key `repetition`", "did you mean `repetitions`?"),
         ("window = '1s'\n" + plan(), "unknown key `window`", "`window` belongs in [measure]"),

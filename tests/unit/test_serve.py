@@ -261,8 +261,10 @@ def test_pages_of_others_open_links_and_read_nothing() -> None:
     access = Access(frozenset([HERE]))
     token = {"authorization": f"Bearer {access.token}"}
     for site in ("cross-site", "same-site"):  # other ports of this machine are the same site
-        opened = {"sec_fetch_site": site, "sec_fetch_mode": "navigate", "sec_fetch_dest": "document", **token}
+        opened = {"sec_fetch_site": site, "sec_fetch_dest": "document", "sec_fetch_user": "?1", **token}
         assert asked(access, "/compare", **opened).status_code == 200
+        by_nobody = {name: words for name, words in opened.items() if name != "sec_fetch_user"}
+        assert asked(access, "/compare", **by_nobody).status_code == 403, "a site sends a browser there by itself"
         for dest in ("iframe", "image", "script", "empty"):
             assert asked(access, "/compare", **{**opened, "sec_fetch_dest": dest}).status_code == 403
     assert asked(access, "/serve.js", sec_fetch_site="same-origin", sec_fetch_dest="script", **token).status_code == 200

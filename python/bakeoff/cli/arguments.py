@@ -41,7 +41,7 @@ def add_results(parser: argparse.ArgumentParser, *, default: object = RESULTS) -
 @contextmanager
 def results_folder(results: Path | str) -> Iterator[Path]:
     """The folder of --results; of a bucket its mirror on this machine, which has what the bucket has now, and keeps it
-    until the block ends: others wait for that, so print after it."""
+    until the block ends: others wait for that, so print what is long after it."""
     if isinstance(results, Path):
         yield results
         return

@@ -106,5 +106,7 @@ def _is_of_our_page(request: Request) -> bool:
 
 
 def _is_link(request: Request) -> bool:
-    """A page that somebody opens, from wherever it is linked."""
-    return request.method == "GET" and request.headers.get("sec-fetch-dest") == "document"
+    """A page that somebody opens by a click, from wherever it is linked: a site alone opens none."""
+    said = request.headers
+    clicked = said.get("sec-fetch-dest") == "document" and said.get("sec-fetch-user") == "?1"
+    return request.method == "GET" and clicked

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qs, quote
 
+from markupsafe import escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -302,7 +304,7 @@ def _written(words: Sequence[str]) -> str:
             raise HTTPException(504, f"It took longer than {PAGE_TIMEOUT_S:.0f} s.") from None
         if page.is_file():
             # It shows the command that makes it again, for a file that is gone then.
-            return page.read_text(encoding="utf-8").replace(str(page), page.name)
+            return page.read_text(encoding="utf-8").replace(escape(shlex.quote(str(page))), page.name)
         raise HTTPException(422, done.stderr or done.stdout)
 
 

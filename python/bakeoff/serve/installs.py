@@ -70,8 +70,9 @@ class Installs:
             if before is not None and before.code is None:
                 return
             what = [f"{kind}@{version}" if version else kind, *(["--from", source] if source else [])]
-            said = tempfile.TemporaryFile()  # noqa: SIM115 - read until another install of this kind replaces it
+            said: IO[bytes] | None = None
             try:
+                said = tempfile.TemporaryFile()  # noqa: SIM115 - read until another install of this kind replaces it
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "bakeoff", "systems", "install", *what],
                     stdin=subprocess.DEVNULL,
@@ -80,7 +81,8 @@ class Installs:
                     start_new_session=True,
                 )
             except OSError as error:
-                said.close()
+                if said is not None:
+                    said.close()
                 raise BakeoffError(f"cannot start {sys.executable}: {error.strerror}") from None
             self._of[kind] = Install(what, process, said)
             threading.Thread(target=process.wait, daemon=True).start()  # else it stays a zombie

@@ -112,8 +112,8 @@ def _seconds(environment: Mapping[str, str], names: Sequence[str], default: floa
     where = next((name for name in names if environment.get(name)), "")
     if not where:
         return default
-    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", environment[where], re.ASCII):
-        what = f"{environment[where][:50]!r} is not a number of milliseconds"
+    if not re.fullmatch(r"[1-9][0-9]{0,11}", environment[where], re.ASCII):
+        what = f"{environment[where][:50]!r} is not a number of milliseconds from 1 to 10^12"
         raise PlanError(what, where=where, hint="write a whole number such as 5000")
     return max(1.0, int(environment[where]) / 1e3)
 

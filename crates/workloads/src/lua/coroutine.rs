@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 pub struct Coroutine {
+    lua: Lua,
     /// Keeps the state below.
     _thread: Thread,
     stack: *mut ffi::lua_State,
@@ -49,22 +50,23 @@ pub enum Reply {
 }
 
 impl Coroutine {
-    pub fn new(thread: Thread) -> Self {
-        // What represents a coroutine in Lua is the address of its state.
-        let stack = thread.to_pointer().cast_mut().cast();
+    /// `thread` has not begun, and no script can get hold of it: the prelude leaves `coroutine.running` out.
+    pub fn new(lua: &Lua, thread: Thread) -> Self {
         Self {
+            lua: lua.clone(),
+            stack: thread.state(),
             _thread: thread,
-            stack,
             rests: Rests::AtBegin,
         }
     }
 
-    /// Runs it until it wants something. An error is one that ended it, in its words. `lua` is the one it is of.
+    /// Runs it until it wants something. An error is one that ended it, in its words.
     #[inline]
-    pub fn resume(&mut self, lua: &Lua, reply: Reply) -> Result<Asked<'_>, String> {
-        let stack = self.stack;
-        // SAFETY: `stack` is a coroutine of `lua`, which lives, and nothing runs in it now. It has room for the few values that
-        // are pushed. What it yielded last is borrowed by nobody: that would have kept `self` borrowed.
+    pub fn resume(&mut self, reply: Reply) -> Result<Asked<'_>, String> {
+        let (lua, stack) = (&self.lua, self.stack);
+        // SAFETY: `stack` is a coroutine of `lua`; both live. Only this resumes it, so nothing runs in it now, and what it
+        // yielded last is borrowed by nobody: that would have kept `self` borrowed. It has room for the few values that are
+        // pushed.
         unsafe {
             match self.rests {
                 Rests::AtBegin => {}
@@ -153,7 +155,7 @@ unsafe fn asked<'c>(stack: *mut ffi::lua_State) -> Asked<'c> {
                 borrowed: PhantomData,
             }),
             ffi::LUA_TNUMBER => Asked::Prepared(
-                ffi::lua_tonumber(stack, 1) as usize,
+                place(ffi::lua_tonumber(stack, 1)),
                 Given {
                     stack,
                     count: (ffi::lua_tonumber(stack, 2) as c_int).min(ffi::lua_gettop(stack) - 2),
@@ -274,6 +276,15 @@ impl<'c> Given<'c> {
     }
 }
 
+/// Of a statement; of none, if a script has yielded anything else.
+#[inline]
+fn place(value: f64) -> usize {
+    match value as usize {
+        place if place as f64 == value => place,
+        _ => usize::MAX,
+    }
+}
+
 /// Lua's numbers are whole up to 2^53.
 #[inline]
 fn number(value: f64) -> Value<'static> {
@@ -289,14 +300,14 @@ mod tests {
 
     fn coroutine(lua: &Lua, code: &str) -> Coroutine {
         let function = lua.load(code).into_function().expect("code that compiles");
-        Coroutine::new(lua.create_thread(function).expect("a coroutine"))
+        Coroutine::new(lua, lua.create_thread(function).expect("a coroutine"))
     }
 
     #[test]
     fn values_come_as_they_were_yielded() {
         let lua = Lua::new();
         let mut one = coroutine(&lua, "coroutine.yield(7, 6, 1, -2.5, 'x', nil, true, {})");
-        let Ok(Asked::Prepared(7, given)) = one.resume(&lua, Reply::Go) else {
+        let Ok(Asked::Prepared(7, given)) = one.resume(Reply::Go) else {
             panic!("not a statement");
         };
         let expected = [
@@ -308,19 +319,19 @@ mod tests {
             None,
         ];
         assert!(given.values().eq(expected));
-        assert!(matches!(one.resume(&lua, Reply::Go), Ok(Asked::Over)));
-        assert!(one.resume(&lua, Reply::Go).is_err());
+        assert!(matches!(one.resume(Reply::Go), Ok(Asked::Over)));
+        assert!(one.resume(Reply::Go).is_err());
     }
 
     #[test]
     fn fewer_values_than_were_announced_are_not_made_up() {
         let lua = Lua::new();
-        let mut one = coroutine(&lua, "coroutine.yield(0, 5, 1) coroutine.yield(0, -5)");
-        for expected in [1, 0] {
-            let Ok(Asked::Prepared(0, given)) = one.resume(&lua, Reply::Go) else {
+        let mut one = coroutine(&lua, "coroutine.yield(0, 5, 1) coroutine.yield(-1, -5)");
+        for expected in [(0, 1), (usize::MAX, 0)] {
+            let Ok(Asked::Prepared(place, given)) = one.resume(Reply::Go) else {
                 panic!("not a statement");
             };
-            assert_eq!(given.values().count(), expected);
+            assert_eq!((place, given.values().count()), expected);
         }
     }
 
@@ -333,7 +344,7 @@ mod tests {
             assert(not ok and code == 1062 and state == '1062' and message == 'twice')";
         let mut one = coroutine(&lua, code);
         for reply in [Reply::Go, Reply::Rows(2, 2)] {
-            let Ok(Asked::Text(text)) = one.resume(&lua, reply) else {
+            let Ok(Asked::Text(text)) = one.resume(reply) else {
                 panic!("not a text");
             };
             let mut cells = text.cells();
@@ -342,7 +353,7 @@ mod tests {
             assert_eq!(text.sql(), b"SELECT");
         }
         let error = OpError::fail(FailClass::Conflict, "1062", "twice");
-        assert!(matches!(one.resume(&lua, Reply::Failed(error)), Ok(Asked::Over)));
+        assert!(matches!(one.resume(Reply::Failed(error)), Ok(Asked::Over)));
     }
 
     #[test]
@@ -352,7 +363,7 @@ mod tests {
             ("error('no such row', 0)", "no such row"),
             ("error({})", "an error that is no text but a table"),
         ] {
-            let error = coroutine(&lua, code).resume(&lua, Reply::Go).err();
+            let error = coroutine(&lua, code).resume(Reply::Go).err();
             assert_eq!(error.as_deref(), Some(expected));
         }
     }

@@ -75,8 +75,7 @@ impl Host {
             let draws = Rc::new(Draws::new(u64::from(setting.threads), &random));
             let (printed, reconnects) = (Rc::<RefCell<Vec<String>>>::default(), Rc::new(Cell::new(false)));
             let host = lua.create_table()?;
-            // SAFETY: the host keeps both.
-            unsafe { register(&lua, &host, &draws) }?;
+            register(&lua, &host, &draws)?;
             host.set("driver", driver(setting.dialect))?;
             host.set("prepare", preparing(&lua, statements)?)?;
             let (lines, keeps) = (printed.clone(), setting.command != "run");
@@ -148,14 +147,15 @@ impl Host {
     /// `thread_init`, then events until the answer to one is to stop, then `thread_done`. It begins with its user's globals.
     pub fn events(&self) -> Result<Coroutine, Trouble> {
         let made = self.lua.create_thread(self.run.clone());
-        made.map(Coroutine::new).map_err(|error| broken(&error))
+        made.map(|thread| Coroutine::new(&self.lua, thread))
+            .map_err(|error| broken(&error))
     }
 
     /// A command of the script, and whether threads share it. `None`: it has none of this name.
     pub fn command(&self, env: &Table, name: &str) -> Result<Option<(Coroutine, bool)>, Trouble> {
         let made = || -> mlua::Result<Option<(Coroutine, bool)>> {
             let (body, shared): (Option<Function>, bool) = self.command.call((env, name))?;
-            body.map(|body| Ok((Coroutine::new(self.lua.create_thread(body)?), shared)))
+            body.map(|body| Ok((Coroutine::new(&self.lua, self.lua.create_thread(body)?), shared)))
                 .transpose()
         };
         made().map_err(|error| broken(&error))
@@ -171,7 +171,7 @@ impl Host {
     ) -> Result<Asked<'c>, String> {
         self.draws.random.swap(&turn.random);
         self.draws.unique.swap(&turn.unique);
-        let asked = coroutine.resume(&self.lua, reply);
+        let asked = coroutine.resume(reply);
         self.draws.random.swap(&turn.random);
         self.draws.unique.swap(&turn.unique);
         asked

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// A script that sleeps longer than this waits for something that will not come.
 const SLEEP_MAX_S: f64 = 600.0;
+/// Of one answer, which Lua keeps in memory.
+const CELLS_MAX: usize = 10_000_000;
 
 /// What a user's session is about, across the events of its script.
 #[derive(Default)]
@@ -57,7 +59,7 @@ pub async fn play(
             Ok(Asked::Text(asked)) => text(&asked, course, session).await,
             Ok(Asked::Prepared(place, given)) => execute(prepared, place, given, course, session).await,
             Ok(Asked::Sleep(seconds)) => {
-                sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S))).await;
+                sleep(pause(seconds)).await;
                 Ok(Reply::Go)
             }
             Ok(Asked::Ended) => {
@@ -81,6 +83,11 @@ pub async fn play(
             }
         };
     }
+}
+
+/// Of a script that may say anything, also what is no number.
+fn pause(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.max(0.0).min(SLEEP_MAX_S))
 }
 
 impl Course {
@@ -140,10 +147,17 @@ async fn text(asked: &Text<'_>, course: &mut Course, session: &mut AnySql) -> Re
             let (mut cells, mut fields, mut count) = (asked.cells(), 0, 0);
             let mut each = |row: &RowBuf| {
                 fields = row.len();
-                keep(&mut cells, count, row);
+                if count < CELLS_MAX {
+                    keep(&mut cells, count, row);
+                }
                 count += fields;
             };
             let rows = session.query_text(sql, &mut each).await?;
+            if count > CELLS_MAX {
+                return Err(script(format!(
+                    "an answer has {count} cells, and at most {CELLS_MAX} fit"
+                )));
+            }
             kind.count(None, &mut course.queries);
             return Ok(Reply::Rows(rows, fields as u64));
         }
@@ -198,5 +212,16 @@ async fn execute(
             kind.count(done.affected, &mut course.queries);
             Ok(Reply::Count(None))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_a_pause() {
+        let pauses = [f64::NAN, -1.0, 1.5, f64::INFINITY].map(|seconds| pause(seconds).as_secs_f64());
+        assert_eq!(pauses, [0.0, 0.0, 1.5, SLEEP_MAX_S]);
     }
 }

@@ -69,7 +69,7 @@ function Connection:query_row(sql)
 end
 
 function Connection:prepare(sql)
-  return setmetatable({ handle = host.prepare(sql), parameters = EMPTY }, Statement)
+  return setmetatable({ handle = host.prepare(sql), parameters = EMPTY, execute = Statement.execute }, Statement)
 end
 
 function Connection:bulk_insert_init(sql)
@@ -104,8 +104,10 @@ Connection.disconnect, Connection.check_error = nothing, nothing
 
 -- Statements.
 
+-- Methods lie in what has them: the interpreter takes longer to find them in a metatable.
+
 function Statement:bind_create(sql_type)
-  return setmetatable({ whole = sql_type >= 1 and sql_type <= 4 }, Parameter)
+  return setmetatable({ whole = sql_type >= 1 and sql_type <= 4, set = Parameter.set }, Parameter)
 end
 
 function Statement:bind_param(...)
@@ -171,8 +173,13 @@ function OS.execute(command)
   sleep(tonumber(seconds))
 end
 
+-- Without `running`: whoever knew the coroutine of a user could resume it while its statement is out.
+local COROUTINE = {
+  create = coroutine.create, resume = coroutine.resume, status = coroutine.status, wrap = coroutine.wrap, yield = yield,
+}
+
 local BASE = {
-  assert = assert, bit = bit, coroutine = coroutine, error = error, getmetatable = getmetatable, ipairs = ipairs, math = math,
+  assert = assert, bit = bit, coroutine = COROUTINE, error = error, getmetatable = getmetatable, ipairs = ipairs, math = math,
   next = next, os = OS, pairs = pairs, pcall = pcall, rawequal = rawequal, rawget = rawget, rawset = rawset, select = select,
   setmetatable = setmetatable, string = string, table = table, tonumber = tonumber, tostring = tostring, type = type,
   unpack = unpack, xpcall = xpcall, _VERSION = _VERSION,
@@ -241,8 +248,8 @@ local function user(chunks, script, command, tid, threads)
     host.print(table.concat(words, "\t"))
   end
   function env.loadstring(text, name)
-    if type(text) ~= "string" or text:byte(1) == 27 then return nil, "only texts are loaded" end
-    local made, why = loadstring(text, name)
+    if type(text) ~= "string" then return nil, "only texts are loaded" end
+    local made, why = loadstring(text, name, "t")
     return made and setfenv(made, env), why
   end
   env.load = env.loadstring

@@ -105,16 +105,17 @@ unsafe extern "C-unwind" fn number(stack: *mut ffi::lua_State) -> c_int {
 /// `host.string(format)`.
 ///
 /// # Safety
-/// As of `number`.
+/// As of `number`. Where Lua has no memory for the text, the buffer is lost.
 unsafe extern "C-unwind" fn string(stack: *mut ffi::lua_State) -> c_int {
     // SAFETY: as above. The format lies on the stack until this returns.
     unsafe {
         let mut length = 0;
         let format = ffi::luaL_checklstring(stack, 1, &raw mut length);
         let (draws, _) = bound(stack);
-        let mut text = draws.text.borrow_mut();
+        let mut text = draws.text.take();
         draws.fill(&mut text, slice::from_raw_parts(format.cast(), length));
         ffi::lua_pushlstring(stack, text.as_ptr().cast(), text.len());
+        draws.text.replace(text);
     }
     1
 }
@@ -150,12 +151,11 @@ unsafe fn function(lua: &Lua, called: ffi::lua_CFunction, draws: &Draws, kind: u
 }
 
 /// What the prelude calls `host.default` and so on.
-///
-/// # Safety
-/// `draws` live as long as `lua`.
-pub unsafe fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>) -> Result<()> {
+pub fn register(lua: &Lua, host: &Table, draws: &Rc<Draws>) -> Result<()> {
+    // So that they live as long as it.
+    lua.set_app_data(draws.clone());
     for (kind, (name, _)) in KINDS.iter().enumerate() {
-        // SAFETY: as above.
+        // SAFETY: `lua` keeps them.
         host.set(*name, unsafe { function(lua, number, draws, kind) }?)?;
     }
     // SAFETY: as above.

@@ -145,7 +145,7 @@ def _refuse_unfit(certificate: Path, key: Path) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
         what = f"{key} is not the key of {certificate}"
-        if error.reason != "KEY_VALUES_MISMATCH":
+        if error.reason not in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"):
             what = f"{certificate} and {key} cannot be used for TLS: {error.reason}"
         raise PlanError(what, where="--key") from None
     now = datetime.now(UTC)

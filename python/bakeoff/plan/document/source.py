@@ -182,6 +182,8 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
         if key in own:
             return what, ""
     ours = _OTHER_TOOLS.get(key, "")
+    if ours == "window" and "for" in own:
+        ours = "for"
     if ours in own:
         return what, f"did you mean `{ours}`?"
     if key not in known:
