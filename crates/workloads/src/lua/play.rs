@@ -87,7 +87,10 @@ pub async fn play(
 
 /// Of a script that may say anything, also what is no number.
 fn pause(seconds: f64) -> Duration {
-    Duration::from_secs_f64(seconds.max(0.0).min(SLEEP_MAX_S))
+    match seconds > 0.0 {
+        true => Duration::from_secs_f64(seconds.min(SLEEP_MAX_S)),
+        false => Duration::ZERO,
+    }
 }
 
 impl Course {
