@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(tmp_path: Path, change: dict[
             'assert(loadstring(string.dump(function() end)), "no bytecode")\nfunction event() end',
             "no bytecode",
         ),
-        ("coroutine.running()\nfunction event() end", "attempt to call field 'running'"),
+        ("coroutine.wrap(print)()\nfunction event() end", "a script has no coroutines of its own: coroutine.wrap"),
         ('require("nowhere")\nfunction event() end', "there is no file nowhere.lua"),
         ("function event() end", "the script has no function `prepare`"),
         ("function event() end\nfunction prepare() error('planted') end", "planted"),

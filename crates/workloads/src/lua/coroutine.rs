@@ -1,5 +1,5 @@
 //! A user's coroutine, resumed by LuaJIT's own functions: to convert each value by mlua took as long as the script itself.
-use super::host::words;
+use super::host::{sentence, words};
 use crate::prelude::*;
 use mlua::ffi;
 use mlua::{Lua, Table, Thread, Value as LuaValue};
@@ -50,7 +50,7 @@ pub enum Reply {
 }
 
 impl Coroutine {
-    /// `thread` has not begun, and no script can get hold of it: the prelude leaves `coroutine.running` out.
+    /// `thread` has not begun, and no script can get hold of it: the prelude gives none the library of coroutines.
     pub fn new(lua: &Lua, thread: Thread) -> Self {
         Self {
             lua: lua.clone(),
@@ -164,8 +164,8 @@ unsafe fn asked<'c>(stack: *mut ffi::lua_State) -> Asked<'c> {
             ),
             ffi::LUA_TBOOLEAN if ffi::lua_toboolean(stack, 1) != 0 => Asked::Ended,
             ffi::LUA_TBOOLEAN => {
-                let words = text_at(stack, 2).map(|words| String::from_utf8_lossy(words).into_owned());
-                Asked::Failed(words)
+                let message = text_at(stack, 2).map(String::from_utf8_lossy);
+                Asked::Failed(message.map(|message| sentence(&message)))
             }
             ffi::LUA_TNIL => Asked::Sleep(ffi::lua_tonumber(stack, 2)),
             _ => Asked::Over,
@@ -182,7 +182,7 @@ unsafe fn failure(lua: &Lua, stack: *mut ffi::lua_State) -> String {
     // SAFETY: as above: the error is the value at the top.
     let value = unsafe { lua.exec_raw::<LuaValue>((), |main| ffi::lua_xmove(stack, main, 1)) };
     match value {
-        Ok(LuaValue::String(text)) => words(&mlua::Error::RuntimeError(text.to_string_lossy())),
+        Ok(LuaValue::String(text)) => sentence(&text.to_string_lossy()),
         Ok(LuaValue::Error(error)) => words(&error),
         Err(error) => words(&error),
         Ok(other) => format!("an error that is no text but a {}", other.type_name()),
@@ -359,6 +359,11 @@ mod tests {
     #[test]
     fn errors_are_told_in_their_words() {
         let lua = Lua::new();
+        let mut caught = coroutine(
+            &lua,
+            "coroutine.yield(false, 'runtime error: planted\\nstack traceback:\\n...')",
+        );
+        assert!(matches!(caught.resume(Reply::Go), Ok(Asked::Failed(Some(message))) if message == "planted"));
         for (code, expected) in [
             ("error('no such row', 0)", "no such row"),
             ("error({})", "an error that is no text but a table"),

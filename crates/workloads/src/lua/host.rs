@@ -249,14 +249,18 @@ fn driver(dialect: &str) -> &str {
     }
 }
 
-/// The message of an error without the stack below it.
 pub fn words(error: &mlua::Error) -> String {
     let words = match error {
         mlua::Error::CallbackError { cause, .. } => cause.to_string(),
         mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => message.clone(),
         other => other.to_string(),
     };
-    let line = words.lines().next().unwrap_or_default();
+    sentence(&words)
+}
+
+/// A message of Lua's without the stack below it.
+pub fn sentence(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
     line.strip_prefix("runtime error: ").unwrap_or(line).to_owned()
 }
 

@@ -173,10 +173,11 @@ function OS.execute(command)
   sleep(tonumber(seconds))
 end
 
--- Without `running`: whoever knew the coroutine of a user could resume it while its statement is out.
-local COROUTINE = {
-  create = coroutine.create, resume = coroutine.resume, status = coroutine.status, wrap = coroutine.wrap, yield = yield,
-}
+-- A statement asked for in a coroutine of the script's own would not be sent: it would be what that one yields. And whoever
+-- knew the coroutine of a user could resume it while its statement is out.
+local COROUTINE = setmetatable({}, {
+  __index = function(_, name) error("a script has no coroutines of its own: coroutine." .. tostring(name), 2) end,
+})
 
 local BASE = {
   assert = assert, bit = bit, coroutine = COROUTINE, error = error, getmetatable = getmetatable, ipairs = ipairs, math = math,
