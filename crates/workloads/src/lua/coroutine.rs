@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_in_their_words() {
+    fn errors_come_in_their_words() {
         let lua = Lua::new();
         let mut caught = coroutine(
             &lua,
