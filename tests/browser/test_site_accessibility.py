@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from html import escape
 from pathlib import Path
+from subprocess import Popen
+from tempfile import TemporaryFile
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from bakeoff.bundle.events import Begin, CellDescription, Event, Phase, RunBegins, Sampled, Second
@@ -75,9 +79,13 @@ def plan(folder: Path, text: str) -> str:
 
 def systems() -> str:
     installs = Installs()
-    installs._of["mariadb"] = Install("mariadb", [f"error: {HOSTILE}"], 2)
-    installs._of["redis"] = Install("redis", [HOSTILE])
-    return pages.systems(installs, allowed=True)
+    with TemporaryFile() as said:
+        said.write(f"error: {HOSTILE}\n".encode())
+        said.flush()
+        for kind, code in (("mariadb", 2), ("redis", None)):
+            process = cast(Popen[bytes], SimpleNamespace(poll=lambda code=code: code))
+            installs._of[kind] = Install([kind], process, said)
+        return pages.systems(installs, allowed=True)
 
 
 @pytest.mark.parametrize("look", [(), (DARK,)])

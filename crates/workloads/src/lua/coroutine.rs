@@ -1,5 +1,4 @@
 //! A user's coroutine, resumed by LuaJIT's own functions: to convert each value by mlua took as long as the script itself.
-use super::host::{sentence, words};
 use crate::prelude::*;
 use mlua::ffi;
 use mlua::{Lua, Table, Thread, Value as LuaValue};
@@ -187,6 +186,21 @@ unsafe fn failure(lua: &Lua, stack: *mut ffi::lua_State) -> String {
         Err(error) => words(&error),
         Ok(other) => format!("an error that is no text but a {}", other.type_name()),
     }
+}
+
+pub fn words(error: &mlua::Error) -> String {
+    let words = match error {
+        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
+        mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => message.clone(),
+        other => other.to_string(),
+    };
+    sentence(&words)
+}
+
+/// A message of Lua's without the stack below it.
+fn sentence(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("runtime error: ").unwrap_or(line).to_owned()
 }
 
 /// The bytes of a text at a place of the stack, if one is there.

@@ -1,6 +1,6 @@
 //! A Lua state with a script in it, shared by the users of one OS thread, each with globals and a coroutine of its own. A user's
 //! coroutine runs until it wants something of the database, and is resumed with the answer.
-use super::coroutine::{Asked, Coroutine, Reply};
+use super::coroutine::{Asked, Coroutine, Reply, words};
 use super::options;
 use super::prepared::Prepared;
 use super::random::{Draws, register};
@@ -247,21 +247,6 @@ fn driver(dialect: &str) -> &str {
         "" => "mysql",
         other => other,
     }
-}
-
-pub fn words(error: &mlua::Error) -> String {
-    let words = match error {
-        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
-        mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => message.clone(),
-        other => other.to_string(),
-    };
-    sentence(&words)
-}
-
-/// A message of Lua's without the stack below it.
-pub fn sentence(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
-    line.strip_prefix("runtime error: ").unwrap_or(line).to_owned()
 }
 
 fn broken(error: &mlua::Error) -> Trouble {
